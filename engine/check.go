@@ -122,9 +122,9 @@ func decodeManifest(d *value.Doc, manifest Document, l Limits) (m *definition.Ma
 		return nil, 0, err
 	}
 	if isYAML {
-		text, _, root, err = d.ConvertYAML(text, value.Request, l)
+		text, _, root, err = d.ConvertYAML(text, value.Request, manifest.Origin, l)
 	} else {
-		root, err = d.ParseJSON(text, l)
+		root, err = d.ParseAt(text, value.Request, manifest.Origin, l)
 		if errors.As(err, new(*value.SyntaxError)) && json.Valid(text) {
 			d.Reset()
 			root, err = 0, nil

@@ -7,21 +7,37 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// Document is one JSON value, usually a Kubernetes object. Exactly one field must be set; a Document with neither is
-// absent. The engine does not write to the bytes and does not retain them after a call.
+// Document is one JSON value, usually a Kubernetes object. JSON or YAML must be set; a Document with neither is absent.
+// The engine does not write to the bytes and does not retain them after a call.
 type Document struct {
 	// JSON is JSON text in UTF-8. Integers within int64 keep every digit.
 	JSON []byte
 	// YAML is one YAML document. It is read as sigs.k8s.io/yaml reads manifests: YAML 1.1 scalars, and 1.0 is the
 	// integer 1. Results are JSON; positions refer to the YAML text.
 	YAML []byte
+	// Origin is the place of the document in a file, or in another text with documents. All positions of results and
+	// errors are then positions in that text, and hints quote it. It decides how YAML is read:
+	//   - Without an Origin, YAML is the body of a request. It is decoded strictly, as an API server does: a key that
+	//     overrides a merged key (<<) is a duplicate key, and text after the document is an error.
+	//   - With an Origin, YAML is a manifest. It is converted to JSON, as clients do before they send it: a key may
+	//     override a merged key, and text after the document is ignored. Duplicate keys are reported as those of JSON.
+	Origin *Origin
 }
+
+// Origin is the place of a Document in a text. Package workspace makes the documents of a text with their origins.
+type Origin = value.Origin
 
 // JSON returns a Document of JSON text.
 func JSON(text []byte) Document { return Document{JSON: text} }
 
-// YAML returns a Document of YAML text.
+// YAML returns a Document of YAML text that is the body of a request.
 func YAML(text []byte) Document { return Document{YAML: text} }
+
+// Manifest returns a Document of YAML text that is a manifest: a file with one document.
+func Manifest(text []byte) Document {
+	origin := value.NewText(text).At(0)
+	return Document{YAML: text, Origin: &origin}
+}
 
 // Absent reports whether the Document has no content.
 func (d Document) Absent() bool { return d.JSON == nil && d.YAML == nil }
@@ -46,9 +62,9 @@ func (d Document) parse(doc *value.Doc, what string, l Limits) (root uint32, err
 		return 0, err
 	}
 	if isYAML {
-		root, err = doc.ParseYAML(text, value.Request, l)
+		_, _, root, err = doc.ConvertYAML(text, value.Request, d.Origin, l)
 	} else {
-		root, err = doc.ParseJSON(text, l)
+		root, err = doc.ParseAt(text, value.Request, d.Origin, l)
 	}
 	if err != nil {
 		return 0, unreadable(what, ReasonObjectUnreadable, err)

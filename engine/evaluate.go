@@ -177,6 +177,7 @@ func (d *Definition) request(item *Item, o *EvaluationOptions) (r admission.Requ
 	if r.Body, r.YAML, err = body.text(what); err != nil {
 		return r, err
 	}
+	r.Origin = body.Origin
 	switch {
 	case o.FieldValidation > FieldValidationStrict:
 		err = invalid("unknown field validation: use Warn, Ignore or Strict")
@@ -202,7 +203,7 @@ func setUpdate(r *admission.Request, item *Item) (err error) {
 		return invalid("a generated name is for creations only: leave it out, or the old object")
 	case isUpdate:
 		r.Status, r.Scale = item.Subresource == "status", item.Subresource == "scale"
-		r.OldDecoded = item.OldDecoded
+		r.OldDecoded, r.OldOrigin = item.OldDecoded, item.OldObject.Origin
 		r.Old, r.OldYAML, err = item.OldObject.text("old object")
 		return err
 	case item.OldDecoded:

@@ -113,7 +113,7 @@ func (d *Definition) addHints(
 	if r.Patch != 0 || r.Scale {
 		text = nil // the object that was validated is in no document
 	}
-	finder := hint.New(out.Version.Plan, text, r.YAML, d.limits, interrupt.Of(ctx))
+	finder := hint.New(out.Version.Plan, text, r.YAML, r.Origin, d.limits, interrupt.Of(ctx))
 	for i := range list {
 		list[i].Hint = finder.Violation(&out.Violations[i], list[i].Position)
 	}

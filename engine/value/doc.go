@@ -34,6 +34,7 @@ type Doc struct {
 	yaml       [4]*YAMLSource // set if the source was parsed from YAML
 	scans      [4]*yamlScan   // memory of scanYAML, by Source
 	scanner    *yamlScanner   // of scanYAML, on first use
+	origins    [4]*Origin     // of documents of a Text, by Source
 	index      [4]textIndex
 	original   *Doc     // unedited parse of the request, for positions
 	finder     *Finder  // of original
@@ -129,7 +130,7 @@ func (d *Doc) Reset() {
 
 // forget drops all data derived from the text of a source.
 func (d *Doc) forget(s Source) {
-	d.roots[s], d.duplicates[s], d.yaml[s] = 0, 0, nil
+	d.roots[s], d.duplicates[s], d.yaml[s], d.origins[s] = 0, 0, nil, nil
 	d.index[s] = textIndex{}
 	if s == Request && d.original != nil {
 		d.original.Release()

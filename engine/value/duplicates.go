@@ -87,14 +87,18 @@ type Duplicate struct {
 	// Path is the field as upstream writes it, such as spec.items[0].name. It is ambiguous if keys contain dots or
 	// brackets.
 	Path string
-	// Text is upstream's strict decoding error: duplicate field "spec.items[0].name". For YAML it is the YAML library's
-	// text, one for the whole document, and Path is empty.
+	// Text is upstream's strict decoding error: duplicate field "spec.items[0].name". For the YAML body of a request, it
+	// is the YAML library's text, one for the whole document, and Path is empty.
 	Text string
+	// Pointer is the JSON pointer of the field, and Position that of its second key.
+	Pointer  string
+	Position Position
 }
 
 // HasDuplicates reports whether the text last parsed from the source has a duplicate key. It only reads a flag.
 func (d *Doc) HasDuplicates(s Source) bool {
-	return d.duplicates[s] > 0 || d.yaml[s] != nil && d.yaml[s].strict != nil
+	return d.duplicates[s] > 0 || d.yaml[s] != nil && (d.yaml[s].strict != nil || len(d.yaml[s].repeated) > 0) ||
+		d.origins[s].repeats()
 }
 
 // Duplicates yields the duplicate keys of the text last parsed from the source as an API server's strict decoder
@@ -102,12 +106,16 @@ func (d *Doc) HasDuplicates(s Source) bool {
 // nothing for the Arena.
 func (d *Doc) Duplicates(s Source) iter.Seq[Duplicate] {
 	return func(yield func(Duplicate) bool) {
-		if y := d.yaml[s]; y != nil && y.strict != nil && !yield(Duplicate{Text: y.strict.Error()}) {
+		if y := d.yaml[s]; y != nil && (y.strict != nil && !yield(Duplicate{Text: y.strict.Error()}) || !yieldRepeated(y.repeated, yield)) {
+			return
+		}
+		if o := d.origins[s]; o != nil && !yieldRepeated(o.repeated, yield) {
 			return
 		}
 		if d.duplicates[s] == 0 || s == Arena {
 			return
 		}
+		positions := d.repeatedIn(s)
 		if d.work != nil {
 			size := DecodedSize(d.Src[s])
 			if !d.work.Grow(size) {
@@ -124,6 +132,9 @@ func (d *Doc) Duplicates(s Source) iter.Seq[Duplicate] {
 			duplicate := Duplicate{Text: f.Error()}
 			if field, ok := errors.AsType[kjson.FieldError](f); ok {
 				duplicate.Path = field.FieldPath()
+				if r, known := positions[duplicate.Path]; known {
+					duplicate.Pointer, duplicate.Position = r.path.Pointer(), r.at
+				}
 			}
 			if !yield(duplicate) {
 				return

@@ -100,10 +100,15 @@ type SyntaxError struct {
 	Text string
 	// Cause is upstream's error, if there is one.
 	Cause error
+
+	located bool // the position is one in a Text, see Origin
 }
 
 // Error returns upstream's text unchanged, because API servers put it into their responses.
 func (e *SyntaxError) Error() string { return e.Text }
+
+// Located reports whether the position is one in the Text of the document's Origin.
+func (e *SyntaxError) Located() bool { return e.located }
 
 // Unwrap returns Cause.
 func (e *SyntaxError) Unwrap() error { return e.Cause }

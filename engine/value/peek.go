@@ -127,18 +127,15 @@ func elements(src []byte, i int) (all []Span, next int) {
 	return all, i + 1
 }
 
-// SplitJSON finds the values in a sequence of objects and arrays. ok is false if the text is visibly not such a sequence.
-// The values may be invalid.
-func SplitJSON(src []byte) (values []Span, ok bool) {
-	for i := skipSpace(src, 0); i < len(src); {
-		end := skipValue(src, i)
-		if end < 0 || src[i] != '{' && src[i] != '[' {
-			return nil, false
-		}
-		values = append(values, Span{i, end})
-		i = skipSpace(src, end)
+// NextJSON finds the next value in a sequence of JSON values. ok is false if there is none. The value may be invalid.
+func NextJSON(src []byte, at int) (v Span, ok bool) {
+	if at = skipSpace(src, at); at >= len(src) {
+		return v, false
 	}
-	return values, len(values) > 0
+	if end := skipValue(src, at); end > at {
+		return Span{at, end}, true
+	}
+	return Span{at, len(src)}, true
 }
 
 // TypeMetaHead returns the length of the text up to and including apiVersion and kind. It returns 0 unless these are

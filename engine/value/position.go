@@ -33,17 +33,24 @@ func (d *Doc) PositionOf(i uint32, p Path) Position {
 	if y := d.yaml[d.Nodes[i].Src]; y != nil {
 		return y.Position(p)
 	}
-	return d.positionOf(d.Nodes[i].Src, d.Nodes[i].Off)
+	return d.positionOf(d.Nodes[i].Src, d.Nodes[i].Off, p)
 }
 
-// KeyPosition returns the position of the key of a member in a JSON text. For an array element, an empty key, or a key
-// with escapes it returns the position of the value.
-func (d *Doc) KeyPosition(i uint32) Position {
+// KeyPosition returns the position of the key of a member in the caller's text. p is the path of the member and i its
+// node. For an array element it returns the position of the value; in JSON, also for an empty key, and for a key with
+// escapes.
+func (d *Doc) KeyPosition(i uint32, p Path) Position {
 	n := &d.Nodes[i]
-	if n.KeyLen == 0 || n.KeySrc != n.Src {
-		return d.positionOf(n.Src, n.Off)
+	if y := d.yaml[n.Src]; y != nil {
+		return y.KeyPosition(p)
 	}
-	return d.positionOf(n.KeySrc, n.Key-1)
+	if o := d.origins[n.Src]; o.Converted() {
+		return o.from.keyPosition(o.path, p)
+	}
+	if n.KeyLen == 0 || n.KeySrc != n.Src {
+		return d.positionOf(n.Src, n.Off, p)
+	}
+	return d.positionOf(n.KeySrc, n.Key-1, p)
 }
 
 // PositionAt returns the position of the value at a path in the request, even if the value was edited since. For a
@@ -69,24 +76,26 @@ func (d *Doc) PositionAt(p Path) Position {
 		d.finder = d.original.Finder()
 	}
 	node, _ := d.finder.Deepest(d.original.Root(Request), p)
-	return d.positionOf(Request, d.original.Nodes[node].Off)
+	return d.positionOf(Request, d.original.Nodes[node].Off, p)
 }
 
-func (d *Doc) positionOf(s Source, offset uint32) Position {
+// positionOf returns the position of a byte of a source, which is in the value at a path.
+func (d *Doc) positionOf(s Source, offset uint32, p Path) Position {
 	if s != Request && s != Old {
 		return Position{}
 	}
+	switch o := d.origins[s]; {
+	case o.Converted():
+		return o.from.position(o.path, p)
+	case o != nil:
+		return o.at(int(offset))
+	}
 	text, x := d.Src[s], &d.index[s]
 	if x.lines == nil {
-		x.lines = make([]uint32, 1, 16)
-		for line := range bytes.Lines(text) {
-			x.lines = append(x.lines, x.lines[len(x.lines)-1]+uint32(len(line)))
-		}
+		x.lines = jsonLineStarts(text)
 		x.count(text)
 	}
-	line := sort.Search(len(x.lines), func(k int) bool { return x.lines[k] > offset })
-	before := x.codePoints(text, offset) - x.codePoints(text, x.lines[line-1])
-	return Position{Line: line, Column: 1 + before, Offset: int(offset)}
+	return x.position(text, offset)
 }
 
 // count fills in the blocks.

@@ -24,7 +24,7 @@ func TestLocateAndPosition(t *testing.T) {
 		{Path{Name("d")}, Position{3, 29, 62}, Position{3, 29, 62}},
 	} {
 		i := d.Finder().Lookup(root, c.path)
-		if got := d.KeyPosition(i); got != c.key {
+		if got := d.KeyPosition(i, c.path); got != c.key {
 			t.Errorf("the key of %s is at %+v, want %+v", c.path, got, c.key)
 		}
 		if got := d.PositionAt(c.path); got != c.want {

@@ -14,25 +14,44 @@ import (
 // ParseYAML parses one YAML document into the Doc as YAMLToJSON converts it, and returns its root. Positions are those
 // of the YAML text.
 func (d *Doc) ParseYAML(src []byte, s Source, l Limits) (root uint32, err error) {
-	_, _, root, err = d.ConvertYAML(src, s, l)
+	_, _, root, err = d.ConvertYAML(src, s, nil, l)
 	return root, err
 }
 
 // ConvertYAML is ParseYAML and YAMLToJSON in one. It returns the JSON text even if the Doc cannot parse it. Both
-// are valid until the Doc parses other YAML for the source. The YAMLSource is also invalid after Release.
-func (d *Doc) ConvertYAML(src []byte, s Source, l Limits) (json []byte, y *YAMLSource, root uint32, err error) {
+// are valid until the Doc parses other YAML for the source. The YAMLSource is also invalid after Release. With an
+// Origin, the text is read as a manifest, and the positions are those in the Text of the Origin.
+func (d *Doc) ConvertYAML(src []byte, s Source, o *Origin, l Limits) (json []byte, y *YAMLSource, root uint32, err error) {
+	if o != nil {
+		src = endLine(src)
+	}
 	if l = l.WithDefaults(); len(src) <= l.MaxBytes {
 		var ok bool
 		if y, root, ok, err = d.scanYAML(src, s, l.MaxDepth); ok {
+			y.origin = o
 			return y.json, y, root, nil
 		} else if err != nil {
 			return nil, nil, 0, err
 		}
 	}
-	if json, y, err = convertYAML(src, l); err == nil {
+	if o == nil {
+		json, y, err = convertYAML(src, l)
+	} else {
+		json, y, err = convertManifest(src, o, l)
+	}
+	if err == nil {
 		root, err = d.ParseFromYAML(json, y, s, l)
 	}
-	return json, y, root, err
+	return json, y, root, o.Locate(err)
+}
+
+// ParseAt is Parse for a document with an Origin, which may be nil.
+func (d *Doc) ParseAt(src []byte, s Source, o *Origin, l Limits) (root uint32, err error) {
+	if root, err = d.Parse(src, s, l); err != nil {
+		return 0, o.Locate(err)
+	}
+	d.origins[s] = o
+	return root, nil
 }
 
 // ParseFromYAML parses the result of YAMLToJSON. It is for documents that are parsed more than once.
@@ -58,26 +77,68 @@ func (d *Doc) ParseFromYAML(json []byte, y *YAMLSource, s Source, l Limits) (roo
 // text. Text after the document, such as a second one, is a *SyntaxError too. Upstream ignores it.
 func YAMLToJSON(src []byte, l Limits) (json []byte, y *YAMLSource, err error) {
 	if l = l.WithDefaults(); len(src) <= l.MaxBytes {
-		d := Acquire()
-		defer d.Release()
-		if scan, _, ok, _ := d.scanYAML(src, Request, l.MaxDepth); ok {
-			y = &YAMLSource{text: src, json: bytes.Clone(scan.json), places: slices.Clone(scan.places)}
+		if y, ok := scanOrdinary(src, l); ok {
 			return y.json, y, nil
 		}
 	}
 	return convertYAML(src, l)
 }
 
+// scanOrdinary returns the source of an ordinary document. ok is false on a doubt.
+func scanOrdinary(src []byte, l Limits) (y *YAMLSource, ok bool) {
+	d := Acquire()
+	defer d.Release()
+	scan, _, ok, _ := d.scanYAML(src, Request, l.MaxDepth)
+	if !ok {
+		return nil, false
+	}
+	return &YAMLSource{text: src, json: bytes.Clone(scan.json), places: slices.Clone(scan.places)}, true
+}
+
 // convertYAML is YAMLToJSON with the YAML library, which decides on the meaning of all documents.
 func convertYAML(src []byte, l Limits) (json []byte, y *YAMLSource, err error) {
+	if json, y, err = convertFirst(src, l); err != nil {
+		return nil, nil, err
+	}
+	if line, more := secondDocument(y.text); more {
+		return nil, nil, &SyntaxError{Offset: -1, Line: line, Column: 1,
+			Text: fmt.Sprintf("yaml: line %d: a second document begins here; send one document at a time", line)}
+	}
+	return json, y, nil
+}
+
+// convertManifest is convertYAML as clients convert manifests before they send JSON: text after the first document is
+// ignored, and a key may override a merged key. Duplicates reports the other duplicate keys.
+func convertManifest(src []byte, o *Origin, l Limits) (json []byte, y *YAMLSource, err error) {
+	if json, y, err = convertFirst(endLine(src), l); err != nil {
+		return nil, nil, o.Locate(err)
+	}
+	y.origin = o
+	if y.strict != nil {
+		y.repeated = y.findRepeated()
+		y.strict = nil
+	}
+	return json, y, nil
+}
+
+// endLine returns a manifest whose last line ends with a line break if that could matter: in a block scalar. Clients
+// read files by line.
+func endLine(src []byte) []byte {
+	if len(src) == 0 || src[len(src)-1] == '\n' || !bytes.ContainsAny(src, "|>") {
+		return src
+	}
+	return append(src[:len(src):len(src)], '\n')
+}
+
+// convertFirst converts the first document of a text.
+func convertFirst(src []byte, l Limits) (json []byte, y *YAMLSource, err error) {
 	l = l.WithDefaults()
 	if len(src) > l.MaxBytes {
 		return nil, nil, tooLarge(len(src), l.MaxBytes)
 	}
-	text := utf8Text(src)
-	y = &YAMLSource{text: text}
+	y = &YAMLSource{text: utf8Text(src)}
 	// Without both characters there is no alias. Checking for one costs a parse.
-	if bytes.IndexByte(text, '&') >= 0 && bytes.IndexByte(text, '*') >= 0 {
+	if bytes.IndexByte(y.text, '&') >= 0 && bytes.IndexByte(y.text, '*') >= 0 {
 		if err := y.checkAliases(src, l); err != nil {
 			return nil, nil, err
 		}
@@ -89,10 +150,6 @@ func convertYAML(src []byte, l Limits) (json []byte, y *YAMLSource, err error) {
 			}
 			return nil, nil, yamlError(err)
 		}
-	}
-	if line, more := secondDocument(text); more {
-		return nil, nil, &SyntaxError{Offset: -1, Line: line, Column: 1,
-			Text: fmt.Sprintf("yaml: line %d: a second document begins here; send one document at a time", line)}
 	}
 	return plainHTML(json), y, nil
 }

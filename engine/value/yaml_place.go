@@ -1,9 +1,7 @@
 package value
 
-import "sort"
-
-// scanned returns the tree of a document that the scanner read, or nil. Its nodes from 1 belong to y.places.
-func (y *YAMLSource) scanned() *Finder {
+// scan returns the tree of a document that the scanner read, or nil. Its nodes from 1 belong to y.places.
+func (y *YAMLSource) scan() *Finder {
 	if y.finder == nil && y.places != nil {
 		d := new(Doc)
 		if _, err := d.Parse(y.json, Request, Limits{MaxBytes: maxSource}); err != nil || len(d.Nodes) != len(y.places)+1 {
@@ -15,13 +13,14 @@ func (y *YAMLSource) scanned() *Finder {
 	return y.finder
 }
 
-// at returns the position of an offset in a text that the scanner read.
+// at returns the position of an offset in the text.
 func (y *YAMLSource) at(offset uint32) Position {
-	y.indexLines()
 	offset = min(offset, uint32(len(y.text)))
-	line := sort.Search(len(y.index.lines), func(k int) bool { return y.index.lines[k] > offset })
-	before := y.index.codePoints(y.text, offset) - y.index.codePoints(y.text, y.index.lines[line-1])
-	return Position{Line: line, Column: 1 + before, Offset: int(offset)}
+	if y.origin != nil {
+		return y.origin.at(int(offset))
+	}
+	y.indexLines()
+	return y.index.position(y.text, offset)
 }
 
 // valueAt returns the position of a node that the scanner read.

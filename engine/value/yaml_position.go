@@ -12,8 +12,11 @@ import (
 // YAMLSource is the YAML text of a document. It returns positions, which it computes on first use, and duplicate keys.
 // It is not safe for concurrent use.
 type YAMLSource struct {
-	text   []byte // UTF-8
-	strict error  // error of the strict conversion: duplicate keys
+	text   []byte  // UTF-8
+	origin *Origin // of a manifest, else nil
+	strict error   // error of the strict conversion: duplicate keys; nil in a manifest
+
+	repeated []repeated // of a manifest
 
 	endless *SyntaxError // of an anchor that contains itself, or nil
 	index   textIndex
@@ -36,7 +39,7 @@ func (y *YAMLSource) StrictError() error { return y.strict }
 // Position returns the position of the value at a path, or of its deepest existing ancestor. Below an alias it is the
 // position in the anchored value.
 func (y *YAMLSource) Position(p Path) Position {
-	if f := y.scanned(); f != nil {
+	if f := y.scan(); f != nil {
 		node, _ := f.Deepest(f.d.Root(Request), p)
 		return y.valueAt(node)
 	}
@@ -47,7 +50,7 @@ func (y *YAMLSource) Position(p Path) Position {
 // KeyPosition returns the position of the key of the member at a path. For a list element it is the position of the
 // value.
 func (y *YAMLSource) KeyPosition(p Path) Position {
-	if f := y.scanned(); f != nil {
+	if f := y.scan(); f != nil {
 		node, _ := f.Deepest(f.d.Root(Request), p)
 		return y.keyAt(node)
 	}
@@ -61,7 +64,7 @@ func (y *YAMLSource) KeyPosition(p Path) Position {
 // Follow returns the position of a JSON pointer relative to the value at a path, or of the deepest existing ancestor.
 // The source decides whether a token of digits is an index or a key.
 func (y *YAMLSource) Follow(from Path, pointer string) Position {
-	if f := y.scanned(); f != nil {
+	if f := y.scan(); f != nil {
 		node, depth := f.Deepest(f.d.Root(Request), from)
 		if depth == len(from) {
 			node = follow(node, pointer, f.Child)
@@ -176,7 +179,7 @@ func (y *YAMLSource) membersOf(n *yamlv3.Node) members {
 	}
 	m.at = make(map[string]int, len(n.Content)/2)
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		if key := n.Content[i]; key.Kind == yamlv3.ScalarNode && key.Value == "<<" && key.Tag == "!!merge" {
+		if key := n.Content[i]; isMerge(key) {
 			m.merges = append(m.merges, i)
 		} else {
 			m.at[keyText(key)] = i
@@ -187,6 +190,11 @@ func (y *YAMLSource) membersOf(n *yamlv3.Node) members {
 	}
 	y.members[n] = m
 	return m
+}
+
+// isMerge reports whether a key merges other mappings.
+func isMerge(key *yamlv3.Node) bool {
+	return key.Kind == yamlv3.ScalarNode && key.Value == "<<" && key.Tag == "!!merge"
 }
 
 // merged searches a key in the value of a merge key: a mapping, or a list of mappings of which the first match wins.
@@ -226,12 +234,20 @@ func (y *YAMLSource) position(n *yamlv3.Node) Position {
 	if n == nil || n.Line == 0 {
 		return Position{}
 	}
-	y.indexLines()
-	p := Position{Line: n.Line, Column: n.Column, Offset: len(y.text)}
-	if n.Line <= len(y.index.lines) {
-		p.Offset = y.index.offset(y.text, n.Line, n.Column)
+	p := Position{Line: n.Line, Column: n.Column, Offset: y.offset(n)}
+	if y.origin != nil {
+		return y.origin.at(p.Offset)
 	}
 	return p
+}
+
+// offset returns the offset of a node in the text.
+func (y *YAMLSource) offset(n *yamlv3.Node) int {
+	y.indexLines()
+	if n.Line > len(y.index.lines) {
+		return len(y.text)
+	}
+	return y.index.offset(y.text, n.Line, n.Column)
 }
 
 func (y *YAMLSource) indexLines() {

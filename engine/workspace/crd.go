@@ -127,3 +127,11 @@ func (c *CRD) Replace(d *engine.Definition) {
 	replaced.Definition = d
 	c.compiled = &replaced
 }
+
+// text returns the text of the manifest.
+func (m *Manifest) text() []byte {
+	if m.Document.YAML != nil {
+		return m.Document.YAML
+	}
+	return m.Document.JSON
+}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // File is a source that was read.
@@ -26,8 +28,8 @@ type Location struct {
 	Item   int    `json:"item,omitempty"` // of a list, from 1; 0 for a document
 }
 
-// Read reads a source and the manifests in it. skip, which may be nil, recognises files that are not manifests.
-func Read(ctx context.Context, s Source, skip *Filter) *File {
+// Load reads a source and the manifests in it. skip, which may be nil, recognises files that are not manifests.
+func Load(ctx context.Context, s Source, skip *Filter) *File {
 	f := &File{Source: s}
 	if f.Skip = skip.Recognise(s); f.Skip.Kind != "" {
 		return f
@@ -54,18 +56,14 @@ func Parse(s Source, text []byte, before int) *File {
 
 // parse splits a text into manifests.
 func (f *File) parse(text []byte, before int) {
-	for i, d := range SplitLine(text, before) {
-		for _, m := range d.Manifests() {
-			m.In, m.Location = f, Location{File: f.Name, Number: before + i + 1, Item: m.Item}
-			f.Manifests = append(f.Manifests, m)
-			if m.Err == nil && m.IsCRD() {
-				m.crd = newCRD(m)
-				f.CRDs = append(f.CRDs, m.crd)
-			}
-		}
-	}
+	f.Manifests = ReadText(value.NewTextAfter(text, before))
 	for _, m := range f.Manifests {
-		m.several = before > 0 || len(f.Manifests) > 1
+		m.In, m.File, m.several = f, f.Name, before > 0 || len(f.Manifests) > 1
+		m.Number += before
+		if m.Err == nil && m.IsCRD() {
+			m.crd = newCRD(m)
+			f.CRDs = append(f.CRDs, m.crd)
+		}
 	}
 }
 

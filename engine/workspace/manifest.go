@@ -2,129 +2,99 @@ package workspace
 
 import (
 	"bytes"
-	"errors"
-	"regexp"
-	"strconv"
-	"strings"
-	"sync"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// Manifest is a document, or an item of a document that is a list.
+// limits bound a document. The engine also bounds each manifest when it evaluates it.
+var limits = engine.Limits{MaxBytes: 64 << 20}
+
+// Manifest is a document of a text, or an item of a document that is a list.
 type Manifest struct {
+	// Document has an Origin: the engine returns positions in the text, for items of lists as well.
 	Document engine.Document
-	engine.Identity
-	Err error // why the document cannot be read, an *engine.Error; then the Identity is empty
 	Location
-	In      *File // that has the manifest; nil for a document that is not part of a file
-	several bool  // the file has other manifests
-	crd     *CRD  // in the manifest; nil: it is of another kind
+	engine.Identity
+	// Err says why the document cannot be read. It is an *engine.Error with the position in the text. Then the Identity is
+	// empty.
+	Err error
+	// Warnings are about the place of the document in the text.
+	Warnings []engine.Warning
+	// In is the file that has the manifest, nil for a document that is not part of a file.
+	In *File
 
-	at     start
-	source *listSource // of the list in YAML that the item was converted from
+	several bool // the file has other manifests
+	crd     *CRD // in the manifest; nil: it is of another kind
+
+	origin value.Origin
+	begin  int          // of the document, or of the one that has the item, in the text
+	list   []value.Span // the items of a list in JSON that may be invalid
+	ranges ranges
 }
 
-// listSource has the positions in a list in YAML. Its items can be used concurrently.
-type listSource struct {
-	mu     sync.Mutex
-	source *value.YAMLSource
-}
-
-// follow returns the position of a JSON pointer in an item.
-func (l *listSource) follow(item value.Path, pointer string) engine.Position {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.source.Follow(item, pointer)
-}
-
-// New returns the manifest of a document that is not part of a file.
-func New(document engine.Document) *Manifest { return newManifest(document, start{}, 0) }
-
-func newManifest(document engine.Document, at start, item int) *Manifest {
-	m := &Manifest{Document: document, Location: Location{Item: item}, at: at}
+// New returns the manifest of a document that is not part of a text.
+func New(document engine.Document) *Manifest {
+	text := document.JSON
+	if document.YAML != nil {
+		text = document.YAML
+	}
+	m := &Manifest{Document: document, origin: value.NewText(text).At(0)}
 	m.identify()
 	return m
 }
 
+// part returns the manifest of the document text[begin:end].
+func part(text *value.Text, begin, end int, isJSON bool) *Manifest {
+	m := &Manifest{origin: text.At(begin), begin: begin}
+	if content := text.Bytes()[begin:end]; isJSON {
+		m.Document.JSON = content
+	} else {
+		m.Document.YAML = content
+	}
+	return m
+}
+
 // identify sets the identity of the document, or the error.
-func (m *Manifest) identify() { m.Identity, m.Err = engine.IdentityOf(m.Document, limits) }
+func (m *Manifest) identify() {
+	m.Document.Origin = &m.origin
+	m.Identity, m.Err = engine.IdentityOf(m.Document, limits)
+}
 
 // JSON returns the manifest as JSON, or nil if it cannot be read.
 func (m *Manifest) JSON() []byte {
 	if m.Err != nil || m.Document.YAML == nil {
 		return m.Document.JSON
 	}
-	text, _, _ := value.YAMLToJSON(m.Document.YAML, limits) // it was read before
+	text, _, err := value.NewText(m.Document.YAML).Convert(0, len(m.Document.YAML), limits)
+	if err != nil {
+		return nil // it was read before
+	}
 	return text
 }
 
-// path returns the path of the item in the list.
-func (m *Manifest) path() value.Path { return value.Path{value.Name("items"), value.At(m.Item - 1)} }
+// Text returns the text that has the manifest.
+func (m *Manifest) Text() *value.Text { return m.origin.Text() }
 
-// Line returns the line of the file on which the manifest begins, from 1. Comments and markers before it do not count.
-func (m *Manifest) Line() int {
-	if m.source != nil {
-		return m.source.follow(m.path(), "").Line + m.at.lines
-	}
-	line := m.at.lines
-	for text := range bytes.Lines(m.text()) {
-		line++
-		text = bytes.TrimSpace(text)
-		if len(text) > 0 && text[0] != '#' && !bytes.Equal(text, []byte("---")) {
-			break
-		}
-	}
-	return line
-}
+// Line returns the line of the text on which the manifest begins, from 1. Comments and markers before it do not count.
+func (m *Manifest) Line() int { return m.Start().Line }
 
-// text returns the text of the manifest in the file, unless it has a source.
-func (m *Manifest) text() []byte {
+// Start returns the position at which the manifest begins. Comments and markers before it do not count.
+func (m *Manifest) Start() engine.Position {
+	begin := m.origin.Begin()
 	if m.Document.YAML != nil {
-		return m.Document.YAML
+		begin += contentBegin(m.Document.YAML)
 	}
-	return m.Document.JSON
+	return m.origin.Text().Position(begin)
 }
 
-// Position returns a position in the file. pointer is the JSON pointer of a field of the manifest, and own is its
-// position in the text of the manifest.
-func (m *Manifest) Position(pointer string, own engine.Position) engine.Position {
-	if m.source != nil {
-		own = m.source.follow(m.path(), pointer)
+// contentBegin returns the offset of the first line that is not a comment or a marker, without its indentation.
+func contentBegin(text []byte) (offset int) {
+	for line := range bytes.Lines(text) {
+		if trimmed := bytes.TrimSpace(line); len(trimmed) > 0 && trimmed[0] != '#' && !bytes.HasPrefix(trimmed, []byte("---")) {
+			return offset + bytes.Index(line, trimmed)
+		}
+		offset += len(line)
 	}
-	if own.Line == 1 && own.Column > 0 {
-		own.Column += m.at.columns
-	}
-	own.Line += m.at.lines
-	own.Offset += m.at.offset
-	return own
-}
-
-var lineInText = regexp.MustCompile(`\bline (\d+)\b`)
-
-// Describe returns the text of an error about the manifest, with line numbers of the file, and the position of the
-// error in the file. line and column are 0 if they are unknown.
-func (m *Manifest) Describe(err error) (text string, line, column int) {
-	var e *engine.Error
-	if m.source == nil && errors.As(err, &e) && e.Position != nil && e.Position.Line > 0 {
-		at := m.Position("", *e.Position)
-		line, column = at.Line, at.Column
-	}
-	text = m.FileLines(err.Error())
-	if found := lineInText.FindStringSubmatch(text); found != nil && line == 0 {
-		line, _ = strconv.Atoi(found[1])
-	}
-	return text, line, column
-}
-
-// FileLines replaces the line numbers in a message about the manifest by those of the file.
-func (m *Manifest) FileLines(message string) string { return ShiftLines(message, m.at.lines) }
-
-// ShiftLines adds n to each line number in a message.
-func ShiftLines(message string, n int) string {
-	return lineInText.ReplaceAllStringFunc(message, func(found string) string {
-		line, _ := strconv.Atoi(strings.TrimPrefix(found, "line "))
-		return "line " + strconv.Itoa(line+n)
-	})
+	return 0
 }

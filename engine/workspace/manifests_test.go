@@ -3,11 +3,9 @@ package workspace
 import (
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 func TestSplit(t *testing.T) {
@@ -24,8 +22,8 @@ func TestSplit(t *testing.T) {
 		"a list":            {"kind: List\nitems:\n- a: 1\n- b: 2\n", []int{3, 4}},
 		"JSON":              {"\n{\"a\": 1}", []int{2}},
 		"a list in JSON":    {"{\"kind\": \"List\", \"items\": [\n{},\n{}]}", []int{2, 3}},
-		"JSON objects":      {"{\"a\": 1}\n{\"a\":\n1} {\"a\": 2}\n\n{}\n---\n{}\n", []int{1, 2, 3, 5, 7}},
-		"JSON and text":     {"{\"a\": 1}\n{\"a\": 1}\n# c\n", []int{1}},
+		"JSON objects":      {"{\"a\": 1}\n{\"a\":\n1} {\"a\": 2}\n\n{}\n---\n{}\n", []int{1, 2, 3, 5, 6}},
+		"JSON and text":     {"{\"a\": 1}\n{\"a\": 1}\n# c\n", []int{1, 2, 3}},
 		"a null list":       {"kind: List\nitems: null\n", nil},
 		"a null JSON list":  {`{"kind": "List", "items": null}`, nil},
 		"no list":           {"kind: List\nitems: 1\n", []int{1}},
@@ -37,10 +35,8 @@ func TestSplit(t *testing.T) {
 		"comments alone":    {"# a\n---\n# b\n", nil},
 	} {
 		var begins []int
-		for _, d := range Split([]byte(tc.content)) {
-			for _, m := range d.Manifests() {
-				begins = append(begins, m.Line())
-			}
+		for _, m := range Read([]byte(tc.content)) {
+			begins = append(begins, m.Line())
 		}
 		if fmt.Sprint(begins) != fmt.Sprint(tc.begins) {
 			t.Errorf("%s: they begin on lines %v, want %v", name, begins, tc.begins)
@@ -48,108 +44,113 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// Positions are those of the file, also in later documents and in items of lists.
-func TestPositions(t *testing.T) {
-	content := "# two\n---\na: 1\n---\nspec:\n  names: {kind: X}\n---\nkind: List\nitems:\n- spec:\n    a/b:\n    - x\n    - y\n"
-	documents := Split([]byte(content))
-	if len(documents) != 3 {
-		t.Fatalf("%d documents", len(documents))
+// definition returns a CRD for objects whose fields are integers.
+func definition(t *testing.T) *engine.Definition {
+	t.Helper()
+	d, report, err := engine.Compile(t.Context(), engine.YAML([]byte(crd)), engine.Options{})
+	if err != nil || d == nil {
+		t.Fatal(err, report)
 	}
-	positions := func(d Document, pointer string, own engine.Position) string {
-		for _, m := range d.Manifests() {
-			p := m.Position(pointer, own)
-			return fmt.Sprint(p.Line, ":", p.Column, " ", strings.SplitN(content[p.Offset:], "\n", 2)[0])
-		}
-		return ""
-	}
-	if got := positions(documents[1], "/spec/names/kind", engine.Position{Line: 3, Column: 17, Offset: 26}); got != "6:17 X}" {
-		t.Error(got)
-	}
-	if got := positions(documents[2], "/spec/a~1b/1", engine.Position{}); got != "13:7 y" {
-		t.Error(got)
-	}
-	if got := positions(documents[2], "", engine.Position{}); got != "10:3 spec:" {
-		t.Error(got)
-	}
+	return d
 }
 
-// Positions in JSON are those of the file, also if several manifests share a line.
-func TestPositionsInJSON(t *testing.T) {
-	for _, content := range []string{
-		`{"kind": "List", "items": [{"a": "ä"}, {"a": 1}, {"a": 2}]}`,
-		"{\"kind\": \"List\",\n\"items\": [ {\"a\":\n0},{\"a\": 1}, {\"a\":\n 2}]}",
-		`{"a": "ä"} {"a": 1}{"a": 2}`,
-	} {
-		next := 0
-		for _, d := range Split([]byte(content)) {
-			for _, m := range d.Manifests() {
-				doc := value.Acquire()
-				root, err := doc.ParseJSON(m.JSON(), value.Limits{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				own := doc.PositionOf(doc.Field(root, "a"), value.Path{value.Name("a")})
-				at := m.Position("/a", own)
-				doc.Release()
-				lines := strings.Split(content, "\n")
-				if rest := string([]rune(lines[at.Line-1])[at.Column-1:]); !strings.HasPrefix(content[at.Offset:], rest) {
-					t.Errorf("%s: %+v is %q and %q", content, at, rest, content[at.Offset:])
-				}
-				if n := content[at.Offset]; n != "\"12"[next] && n != "012"[next] {
-					t.Errorf("%s: value %d begins with %q", content, next, n)
-				}
-				next++
+const crd = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: tpls.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Tpl, plural: tpls}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          i: {type: object, additionalProperties: {type: integer}}
+          s: {type: object, additionalProperties: {type: string}}
+          any: {type: object, x-kubernetes-preserve-unknown-fields: true}
+          "true": {type: object, properties: {a: {type: string}}}
+`
+
+// report returns the violations, the duplicate and the unknown fields of the manifests of a text, with their positions.
+func report(t *testing.T, d *engine.Definition, content string) (all []string) {
+	t.Helper()
+	line := func(name, kind string, at *engine.Position, h *engine.Hint) {
+		text := name + ": " + kind
+		if at != nil {
+			rest, _, _ := strings.Cut(content[min(at.Offset, len(content)):], "\n")
+			lines := strings.SplitAfter(content, "\n")
+			before := len(strings.Join(lines[:at.Line-1], ""))
+			if column := len([]rune(content[before:at.Offset])) + 1; column != at.Column {
+				t.Errorf("%q: column %d is that of another byte than %d", content, at.Column, at.Offset)
 			}
+			text += fmt.Sprintf(" at %d:%d %s", at.Line, at.Column, rest)
 		}
-		if next != 3 {
-			t.Errorf("%s: %d manifests", content, next)
+		if h != nil {
+			text += " (" + h.Text + ")"
 		}
+		all = append(all, text)
 	}
-}
-
-// The items of a list in YAML, which share a source, can be used concurrently.
-func TestItemsConcurrently(t *testing.T) {
-	for _, head := range []string{"kind: List\nitems:\n", "kind: List\nx: [&a 1, *a]\nitems:\n"} {
-		content := head + strings.Repeat("- a: 1\n  b: 2\n", 200)
-		first := strings.Count(head, "\n")
-		var wg sync.WaitGroup
-		for _, m := range Split([]byte(content))[0].Manifests() {
-			wg.Go(func() {
-				if at := m.Position("/b", engine.Position{}); at.Line != first+2*m.Item || m.Line() != at.Line-1 {
-					t.Errorf("item %d is at line %d, and its field at %+v", m.Item, m.Line(), at)
-				}
-			})
-		}
-		wg.Wait()
-	}
-}
-
-func TestErrorsInAFile(t *testing.T) {
-	documents := Split([]byte("a: 1\n---\nb:\n  - c\n d: [\n"))
-	for _, m := range documents[1].Manifests() {
-		_, _, err := engine.TypeMetaOf(m.Document, engine.Limits{})
-		text, line, _ := m.Describe(err)
-		if line < 3 || !strings.Contains(text, fmt.Sprintf("line %d", line)) {
-			t.Errorf("line %d: %s", line, text)
-		}
-	}
-}
-
-// TestDuplicatesInLists checks that items of lists in YAML keep their duplicate keys.
-func TestDuplicatesInLists(t *testing.T) {
-	content := "kind: List\nitems:\n- a: 1\n- a: {b: 017, b: [on, {c: 1.0, \"c\": x}]}\n  1: x\n- a: &x 2\n- {a: *x, a: 2}\n"
-	var got []string
-	for _, m := range Split([]byte(content))[0].Manifests() {
+	for _, m := range Read([]byte(content)) {
 		if m.Err != nil {
-			text, line, _ := m.Describe(m.Err)
-			got = append(got, fmt.Sprintf("%d: %s", line, text))
-		} else {
-			got = append(got, string(m.JSON()))
+			e := m.Err.(*engine.Error)
+			line("unreadable", e.Message, e.Position, nil)
+			continue
+		}
+		v, err := d.Validate(t.Context(), engine.Item{Object: m.Document}, engine.EvaluationOptions{CompleteMetadata: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(v.Violations)+len(v.Pruned)+len(v.Warnings) == 0 && v.Allowed {
+			line(m.Name, "allowed", nil, nil)
+		}
+		for _, w := range v.Warnings {
+			line(m.Name, w, nil, nil)
+		}
+		for i := range v.Violations {
+			line(m.Name, v.Violations[i].Field, v.Violations[i].Position, v.Violations[i].Hint)
+		}
+		for i := range v.Pruned {
+			line(m.Name, "pruned", v.Pruned[i].Position, v.Pruned[i].Hint)
 		}
 	}
-	want := []string{`{"a":1}`, `{"a":{"b":15,"b":[true,{"c":1,"c":"x"}]},"1":"x"}`, `{"a":2}`,
-		"7: line 7: remove duplicate keys, or aliases beside them: yaml: unknown anchor 'x' referenced"}
-	if strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("%s", strings.Join(got, "\n"))
+	return all
+}
+
+// head is the begin of an object.
+const head = "apiVersion: example.com/v1\nkind: Tpl\nmetadata: {name: a}\n"
+
+// asItem returns a text as an item of a List.
+func asItem(text string) string {
+	return "- " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
+}
+
+const listHead = "apiVersion: v1\nkind: List\nitems:\n"
+
+// TestPlaces checks positions and hints in all places of an object in a text.
+func TestPlaces(t *testing.T) {
+	d := definition(t)
+	for name, content := range map[string]string{
+		"one document":  head + "s: {mode: 0644}\n",
+		"a later one":   "# c\n---\n" + head + "---\n" + head + "s: {mode: 0644}\n",
+		"an item":       listHead + asItem(head+"s: {a: b}\n") + asItem(head+"s: {mode: 0644}\n"),
+		"a later list":  head + "---\n" + listHead + asItem(head+"s: {mode: 0644}\n"),
+		"a list of one": "{kind: List, items: [{apiVersion: example.com/v1, kind: Tpl, metadata: {name: a}, s: {mode: 0644}}]}",
+		"JSON":          "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Tpl\",\"metadata\":{\"name\":\"ä\"}, \"s\": {\"mode\": 0.5}}",
+		"a JSON item":   "{\"kind\":\"List\",\"items\": [\n{\"apiVersion\":\"example.com/v1\",\"kind\":\"Tpl\",\"metadata\":{\"name\":\"ä\"}, \"s\": {\"mode\": 0.5}}]}",
+		"JSON, then YAML": "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Tpl\",\"metadata\":{\"name\":\"ä\"}, \"s\": {\"mode\": 0.5}}\n---\n" +
+			head + "s: {mode: 0644}\n",
+	} {
+		got := report(t, d, content)
+		last := got[len(got)-1]
+		if !strings.Contains(last, ": s.mode at ") || !strings.Contains(last, " 0644}") && !strings.Contains(last, " 0.5}") {
+			t.Errorf("%s: %q", name, got)
+		}
+		if !strings.HasSuffix(last, `(did you mean "0644", in quotes?)`) && !strings.HasSuffix(last, `(did you mean "0.5", in quotes?)`) {
+			t.Errorf("%s: %q", name, got)
+		}
 	}
 }

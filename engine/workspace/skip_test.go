@@ -35,7 +35,7 @@ func TestFilter(t *testing.T) {
 		"k/far.yaml": SkipPatch, "flux/kustomization.yaml": "", "flux/x.yaml": "", "jinja.yaml": SkipTemplate,
 		"helm.yaml": SkipTemplate, "quoted.yaml": "", "broken.yaml": "",
 	} {
-		if got := Read(t.Context(), FileSource(fsys, name, name, 1<<20), f).Skip.Kind; got != want {
+		if got := Load(t.Context(), FileSource(fsys, name, name, 1<<20), f).Skip.Kind; got != want {
 			t.Errorf("%s is skipped as %q, want %q", name, got, want)
 		}
 	}
@@ -58,7 +58,7 @@ func TestHasPlaceholders(t *testing.T) {
 		"shell":          {"a: $A", false},
 		"braces":         {"a: ${}", false},
 	} {
-		w, files := load(t, map[string]string{"c.yaml": crd("A", []string{"v1"}, "a", "b"),
+		w, files := load(t, map[string]string{"c.yaml": crdText("A", []string{"v1"}, "a", "b"),
 			"x.yaml": "apiVersion: example.com/v1\nkind: A\nmetadata: {name: x}\nspec:\n  " + tc.spec + "\n"})
 		m := files["x.yaml"].Manifests[0]
 		answers := w.Evaluate(t.Context(), m.APIVersion, m.Kind, m.Path(), func(_ *CRD, d *engine.Definition) (*engine.Verdict, error) {

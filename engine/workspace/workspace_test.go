@@ -11,8 +11,8 @@ import (
 	"github.com/crdeval/crdeval/engine"
 )
 
-// crd returns a CRD of the group example.com whose versions have a spec with these integer fields.
-func crd(kind string, versions []string, fields ...string) string {
+// crdText returns a CRD of the group example.com whose versions have a spec with these integer fields.
+func crdText(kind string, versions []string, fields ...string) string {
 	var b strings.Builder
 	plural := strings.ToLower(kind) + "s"
 	fmt.Fprintf(&b, "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: %s.example.com}\n", plural)
@@ -42,7 +42,7 @@ func load(t *testing.T, files map[string]string, given ...string) (*Workspace, m
 	w, read := &Workspace{}, map[string]*File{}
 	for s := range Walk(fsys, ".", WalkOptions{Recursive: true}) {
 		s.Given = slices.Contains(given, s.Path)
-		f := Read(t.Context(), s, nil)
+		f := Load(t.Context(), s, nil)
 		if f.Err != nil {
 			t.Fatalf("%s: %v", s.Name, f.Err)
 		}
@@ -53,7 +53,7 @@ func load(t *testing.T, files map[string]string, given ...string) (*Workspace, m
 }
 
 func TestChoose(t *testing.T) {
-	one, two := crd("A", []string{"v1"}, "a"), crd("A", []string{"v1"}, "a", "b")
+	one, two := crdText("A", []string{"v1"}, "a"), crdText("A", []string{"v1"}, "a", "b")
 	for name, tc := range map[string]struct {
 		files map[string]string
 		given []string
@@ -68,12 +68,12 @@ func TestChoose(t *testing.T) {
 		"deeper than the object": {files: map[string]string{"p/a/c.yaml": one, "p/a/b/c.yaml": two}, file: "p/x.yaml",
 			want: "p/a/b/c.yaml p/a/c.yaml"},
 		"several": {files: map[string]string{"p/c.yaml": one, "s/c.yaml": two}, file: "x.yaml", want: "p/c.yaml s/c.yaml"},
-		"only one has the version": {files: map[string]string{"p/c.yaml": crd("A", []string{"v2"}, "a"), "s/c.yaml": two},
+		"only one has the version": {files: map[string]string{"p/c.yaml": crdText("A", []string{"v2"}, "a"), "s/c.yaml": two},
 			file: "p/x.yaml", want: "s/c.yaml"},
 		"fragments claim nothing": {files: map[string]string{
 			"p/patch.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: as.example.com}\n" +
 				"spec: {conversion: {strategy: None}}\n", "s/c.yaml": two}, file: "p/x.yaml", want: "s/c.yaml"},
-		"none": {files: map[string]string{"c.yaml": crd("B", []string{"v1"}, "a")}, file: "x.yaml", want: ""},
+		"none": {files: map[string]string{"c.yaml": crdText("B", []string{"v1"}, "a")}, file: "x.yaml", want: ""},
 	} {
 		w, _ := load(t, tc.files, tc.given...)
 		var got []string
@@ -87,7 +87,7 @@ func TestChoose(t *testing.T) {
 }
 
 func TestEvaluate(t *testing.T) {
-	one, two, three := crd("A", []string{"v1"}, "a"), crd("A", []string{"v1"}, "a", "b"), crd("A", []string{"v1"}, "a", "b", "c")
+	one, two, three := crdText("A", []string{"v1"}, "a"), crdText("A", []string{"v1"}, "a", "b"), crdText("A", []string{"v1"}, "a", "b", "c")
 	rejected := strings.Replace(one, "plural: as", "plural: AS", 1)
 	for name, tc := range map[string]struct {
 		files map[string]string
@@ -102,7 +102,7 @@ func TestEvaluate(t *testing.T) {
 		"all are invalid": {map[string]string{"p/c.yaml": rejected},
 			[]string{": its CRD as.example.com in p/c.yaml is rejected: metadata.name: Invalid value: \"as.example.com\": must be spec.names.plural+\".\"+spec.group"}},
 		"no CRD":       {map[string]string{"x.yaml": "a: b"}, []string{": no CRD for A (example.com/v1)"}},
-		"similar kind": {map[string]string{"p/c.yaml": crd("Apple", []string{"v1"}, "a")}, []string{": no CRD for A (example.com/v1)"}},
+		"similar kind": {map[string]string{"p/c.yaml": crdText("Apple", []string{"v1"}, "a")}, []string{": no CRD for A (example.com/v1)"}},
 	} {
 		w, _ := load(t, tc.files)
 		m := New(engine.YAML([]byte(object("v1", "A"))))
@@ -125,7 +125,7 @@ func TestEvaluate(t *testing.T) {
 }
 
 func TestSimilar(t *testing.T) {
-	w, _ := load(t, map[string]string{"c.yaml": crd("HTTPRoute", []string{"v1"}, "a")})
+	w, _ := load(t, map[string]string{"c.yaml": crdText("HTTPRoute", []string{"v1"}, "a")})
 	for _, tc := range []struct{ apiVersion, kind, want string }{
 		{"example.com/v1", "HttpRoute", "HTTPRoute example.com"}, {"example.com/v1", "HTTPRoutes", "HTTPRoute example.com"},
 		{"Example.com/v1", "HTTPRoute", "HTTPRoute example.com"}, {"example.com/v1", "Gateway", " "},
@@ -140,7 +140,7 @@ func TestSimilar(t *testing.T) {
 
 func TestClassify(t *testing.T) {
 	w, files := load(t, map[string]string{
-		"crd.yaml": crd("A", []string{"v1"}, "a"),
+		"crd.yaml": crdText("A", []string{"v1"}, "a"),
 		"fragment.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a}\n" +
 			"spec: {conversion: {strategy: Webhook}}\n",
 		"object.yaml": object("v1", "A"), "other.yaml": object("v1", "B"), "values.yaml": "a: b\n", "broken.yaml": "a: [\n",
@@ -164,11 +164,11 @@ func TestClassify(t *testing.T) {
 
 // TestSet checks that CRDs with the same text stay compiled, and that a file that the user named stays so.
 func TestSet(t *testing.T) {
-	text := crd("A", []string{"v1"}, "a")
+	text := crdText("A", []string{"v1"}, "a")
 	read := func(text string, given bool) *File {
 		s := TextSource("c.yaml", "c.yaml", []byte(text))
 		s.Given = given
-		return Read(t.Context(), s, nil)
+		return Load(t.Context(), s, nil)
 	}
 	w := &Workspace{}
 	first := read(text, true)
@@ -183,7 +183,7 @@ func TestSet(t *testing.T) {
 	if !second.Given || second.CRDs[0].Compiled() != compiled {
 		t.Error("the CRD is not compiled any more, or its file is not given")
 	}
-	if !w.Set(read(crd("A", []string{"v1"}, "b"), false)) || !w.Remove(Source{Path: "c.yaml"}) || len(w.Files()) != 0 {
+	if !w.Set(read(crdText("A", []string{"v1"}, "b"), false)) || !w.Remove(Source{Path: "c.yaml"}) || len(w.Files()) != 0 {
 		t.Error("a changed and a removed file change nothing")
 	}
 }
@@ -204,7 +204,7 @@ func TestWalk(t *testing.T) {
 		}
 	}
 	for s := range Walk(fsys, "missing", WalkOptions{}) {
-		if f := Read(t.Context(), s, nil); f.Err == nil || s.Name != "missing" {
+		if f := Load(t.Context(), s, nil); f.Err == nil || s.Name != "missing" {
 			t.Errorf("%s: %v", s.Name, f.Err)
 		}
 	}

@@ -15,9 +15,9 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
-	"github.com/crdeval/crdeval/engine/workspace"
 )
 
 // A body of RegisterCrds may be manifests, a List or YAML documents, instead of the request, which has no `kind`.
@@ -71,7 +71,7 @@ var listInYAML = regexp.MustCompile(`\bkind["']?\s*:\s*["']?(` + workspace.CRDKi
 
 // takeYAMLManifests is takeManifests for YAML.
 func (b *body) takeYAMLManifests(into *crdevalv1.RegisterCrdsRequest) (taken bool, err error) {
-	documents := workspace.Split(b.data)
+	documents := workspace.Read(b.data)
 	if len(documents) == 0 {
 		return true, errEmptyBody
 	}
@@ -84,17 +84,15 @@ func (b *body) takeYAMLManifests(into *crdevalv1.RegisterCrdsRequest) (taken boo
 		}
 	}
 	b.manifests = []*workspace.Manifest{}
-	for _, d := range documents {
-		for _, m := range d.Manifests() {
-			document := yamlDocument(m.Document.YAML)
-			if m.Document.JSON != nil {
-				document = api.JSON(m.Document.JSON)
-			}
-			if err := b.addEntry(into, document); err != nil {
-				return true, err
-			}
-			b.manifests = append(b.manifests, m)
+	for _, m := range documents {
+		document := yamlDocument(m.Document.YAML)
+		if m.Document.JSON != nil {
+			document = api.JSON(m.Document.JSON)
 		}
+		if err := b.addEntry(into, document); err != nil {
+			return true, err
+		}
+		b.manifests = append(b.manifests, m)
 	}
 	return true, nil
 }

@@ -54,7 +54,7 @@ func (r Reader) read(ctx context.Context, sources []workspace.Source) iter.Seq[*
 			r.Filter.Visit(s.Path)
 		}
 	}
-	return InOrder(sources, func(s workspace.Source) *workspace.File { return workspace.Read(ctx, s, r.Filter) })
+	return InOrder(sources, func(s workspace.Source) *workspace.File { return workspace.Load(ctx, s, r.Filter) })
 }
 
 // sources returns the sources of names.

@@ -110,31 +110,29 @@ func (w *folders) current(r *result) bool {
 // document evaluates a document.
 func (w *folders) document(ctx context.Context, text []byte, of *stored) *result {
 	r, settings := &result{stored: of, used: map[groupKind]*engine.Definition{}}, w.config()
-	for _, d := range workspace.SplitLine(text, 0) {
-		for _, m := range d.Manifests() {
-			found := len(r.findings)
-			switch {
-			case ctx.Err() != nil:
-				return r
-			case m.Err != nil:
-				r.unreadable(m)
-			case m.Kind == workspace.CRDKind:
-				r.checkCRD(ctx, m, settings.KubernetesMinor)
-			case m.Conversion || m.Kind == "" || settings.SkipKind != nil && settings.SkipKind(m.APIVersion, m.Kind):
-			default:
-				w.checkObject(ctx, r, m, settings)
-			}
-			for i := found; i < len(r.findings); i++ {
-				r.findings[i].item = m.Item
-			}
-			if len(r.findings) > maxFindings {
-				more := len(r.findings) - maxFindings
-				r.findings = append(r.findings[:maxFindings], finding{
-					offset: 0, severity: severityInformation, code: codeUnchecked,
-					message: fmt.Sprintf("%d more problems of this document are not shown", more),
-				})
-				return r
-			}
+	for _, m := range workspace.Read(text) {
+		found := len(r.findings)
+		switch {
+		case ctx.Err() != nil:
+			return r
+		case m.Err != nil:
+			r.unreadable(m)
+		case m.Kind == workspace.CRDKind:
+			r.checkCRD(ctx, m, settings.KubernetesMinor)
+		case m.Conversion || m.Kind == "" || settings.SkipKind != nil && settings.SkipKind(m.APIVersion, m.Kind):
+		default:
+			w.checkObject(ctx, r, m, settings)
+		}
+		for i := found; i < len(r.findings); i++ {
+			r.findings[i].item = m.Item
+		}
+		if len(r.findings) > maxFindings {
+			more := len(r.findings) - maxFindings
+			r.findings = append(r.findings[:maxFindings], finding{
+				offset: 0, severity: severityInformation, code: codeUnchecked,
+				message: fmt.Sprintf("%d more problems of this document are not shown", more),
+			})
+			return r
 		}
 	}
 	return r
@@ -150,17 +148,17 @@ func (r *result) unreadable(m *workspace.Manifest) {
 }
 
 // offsetOf returns the offset of a position, -1 if it is unknown.
-func offsetOf(m *workspace.Manifest, pointer string, at *engine.Position) int {
+func offsetOf(at *engine.Position) int {
 	if at == nil {
 		return -1
 	}
-	return m.Position(pointer, *at).Offset
+	return at.Offset
 }
 
 // violation adds a violation.
 func (r *result) violation(m *workspace.Manifest, v *engine.Violation, severity int) *finding {
 	f := finding{
-		pointer: v.Pointer, offset: offsetOf(m, v.Pointer, v.Position), severity: severity,
+		pointer: v.Pointer, offset: offsetOf(v.Position), severity: severity,
 		code: cmp.Or(v.Type, codeRejected), message: v.Error(), hint: v.Hint, schema: v.SchemaPointer,
 	}
 	if v.Field == "" || v.Field == "<nil>" {
@@ -296,7 +294,7 @@ func (w *folders) checkObject(ctx context.Context, r *result, m *workspace.Manif
 	for i := range verdict.Pruned {
 		p := &verdict.Pruned[i]
 		r.add(finding{
-			pointer: p.Pointer, offset: offsetOf(m, p.Pointer, p.Position), severity: severity, code: codeUnknown,
+			pointer: p.Pointer, offset: offsetOf(p.Position), severity: severity, code: codeUnknown,
 			message: "unknown field " + p.Path, hint: p.Hint,
 			fixes: func(d *quickfix.Document) []quickfix.Fix { return d.Unknown(p) },
 		})
@@ -346,7 +344,7 @@ func (r *result) failed(m *workspace.Manifest, err error) {
 	r.text(m, finding{severity: severityError, code: codeUnchecked}, err.Error())
 	var e *engine.Error
 	if errors.As(err, &e) && e.Position != nil && e.Position.Offset > 0 {
-		r.findings[len(r.findings)-1].offset = m.Position("", *e.Position).Offset
+		r.findings[len(r.findings)-1].offset = e.Position.Offset
 	}
 }
 

@@ -50,11 +50,9 @@ func (s *server) storedOf(ctx context.Context, f *file) *stored {
 	if err != nil {
 		s.log.Printf("%s: %v", f.path, err)
 	}
-	for _, d := range workspace.Split(text) {
-		for _, m := range d.Manifests() {
-			if m.Err == nil {
-				out.objects[identityOf(m)] = m.Document
-			}
+	for _, m := range workspace.Read(text) {
+		if m.Err == nil {
+			out.objects[identityOf(m)] = m.Document
 		}
 	}
 	s.mu.Lock()

@@ -59,7 +59,7 @@ type crdSource struct {
 	text     string // as JSON
 	whole    []byte // the text of the file
 	begin    int    // of the document in it
-	manifest workspace.Manifest
+	manifest *workspace.Manifest
 	name     string
 	group    string
 	kind     string
@@ -303,33 +303,31 @@ func crdsOf(path string, text []byte) (list []*crdSource) {
 	if !bytes.Contains(text, []byte(workspace.CRDKind)) {
 		return nil
 	}
-	for _, d := range workspace.Split(text) {
-		for _, m := range d.Manifests() {
-			if m.Err != nil || m.Kind != workspace.CRDKind {
-				continue
-			}
-			var fields struct {
-				Spec struct {
-					Group string `json:"group"`
-					Names struct {
-						Kind string `json:"kind"`
-					} `json:"names"`
-					Version  string       `json:"version"` // v1beta1
-					Versions []crdVersion `json:"versions"`
-				} `json:"spec"`
-			}
-			manifest := m.JSON()
-			_ = json.Unmarshal(manifest, &fields) // invalid fields stay empty
-			c := &crdSource{
-				file: path, text: string(manifest), whole: text, begin: max(m.Position("", engine.Position{Line: 1}).Offset,
-					0), manifest: *m, name: m.Name, group: fields.Spec.Group,
-				kind: fields.Spec.Names.Kind, versions: fields.Spec.Versions,
-			}
-			if fields.Spec.Version != "" && len(c.versions) == 0 {
-				c.versions = []crdVersion{{fields.Spec.Version, true}}
-			}
-			list = append(list, c)
+	for _, m := range workspace.Read(text) {
+		if m.Err != nil || m.Kind != workspace.CRDKind {
+			continue
 		}
+		var fields struct {
+			Spec struct {
+				Group string `json:"group"`
+				Names struct {
+					Kind string `json:"kind"`
+				} `json:"names"`
+				Version  string       `json:"version"` // v1beta1
+				Versions []crdVersion `json:"versions"`
+			} `json:"spec"`
+		}
+		manifest := m.JSON()
+		_ = json.Unmarshal(manifest, &fields) // invalid fields stay empty
+		c := &crdSource{
+			file: path, text: string(manifest), whole: text, begin: max(m.Position("", engine.Position{Line: 1}).Offset,
+				0), manifest: m, name: m.Name, group: fields.Spec.Group,
+			kind: fields.Spec.Names.Kind, versions: fields.Spec.Versions,
+		}
+		if fields.Spec.Version != "" && len(c.versions) == 0 {
+			c.versions = []crdVersion{{fields.Spec.Version, true}}
+		}
+		list = append(list, c)
 	}
 	return list
 }

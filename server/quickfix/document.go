@@ -37,7 +37,7 @@ func New(text string, limits engine.Limits, budget int) *Document {
 	if d.IsJSON {
 		d.root, d.Err = tree.ParseJSON([]byte(text), limits)
 	} else {
-		_, d.yaml, d.root, d.Err = tree.ConvertYAML([]byte(text), value.Request, limits)
+		_, d.yaml, d.root, d.Err = tree.ConvertYAML([]byte(text), value.Request, nil, limits)
 	}
 	if d.Err == nil && d.root != 0 {
 		d.tree = tree
@@ -122,7 +122,7 @@ func (d *Document) place(path value.Path, node uint32) Place {
 	member := len(path) > 0 && !path[len(path)-1].IsIndex()
 	if d.IsJSON {
 		p.Value = d.tree.PositionOf(node, path).Offset
-		if at := d.tree.KeyPosition(node).Offset; member && at < p.Value {
+		if at := d.tree.KeyPosition(node, path).Offset; member && at < p.Value {
 			p.Key = at
 		}
 		return p

@@ -60,7 +60,7 @@ func compile(o Options, name string, obj *object) (string, error) {
 func readAndCompile(text []byte) error {
 	d := value.Acquire()
 	defer d.Release()
-	text, _, root, err := d.ConvertYAML(text, value.Request, value.Limits{})
+	text, _, root, err := d.ConvertYAML(text, value.Request, nil, value.Limits{})
 	if err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ func (p *pass) readOld(v *Version) error {
 func (p *pass) oldReader() *pass {
 	q := p.reader
 	*q = pass{
-		request: Request{Body: p.r.Old, YAML: p.r.OldYAML, Limits: p.r.Limits}, ctx: p.ctx, def: p.def, stop: p.stop,
+		request: Request{Body: p.r.Old, YAML: p.r.OldYAML, Origin: p.r.OldOrigin, Limits: p.r.Limits}, ctx: p.ctx, def: p.def, stop: p.stop,
 		d: p.d, text: value.Old, source: fromStorage,
 	}
 	q.r, q.out = &q.request, &q.outcome

@@ -22,7 +22,6 @@ type patching struct {
 	doc   *value.Doc // of the patch
 	held  *value.Doc // of the object that is patched
 	patch patch.Document
-	yaml  *value.YAMLSource
 	tree  *patch.Tree
 
 	// The errors of strict decoding about the patch itself: unknown fields, and why it is malformed.
@@ -60,7 +59,7 @@ func (p *pass) updatePatched() error {
 	if rejected || err != nil {
 		return err
 	}
-	p.r.Body, p.r.YAML, p.r.Patched, p.r.Whole = q.tree.AppendJSON(nil), false, true, true
+	p.r.Body, p.r.YAML, p.r.Origin, p.r.Patched, p.r.Whole = q.tree.AppendJSON(nil), false, nil, true, true
 	p.r.Exact = p.r.Exact || len(q.unknown) > 0
 	p.json, p.yaml, p.old = nil, nil, oldObject{}
 	p.out.Warnings, p.warned = nil, nil
@@ -83,9 +82,9 @@ func (p *pass) readPatch() (rejected bool, err error) {
 	p.patching = q
 	q.patch = patch.Document{Type: p.r.Patch, Doc: q.doc, Text: p.r.Body}
 	if p.r.YAML {
-		q.patch.Text, q.yaml, q.patch.Root, err = q.doc.ConvertYAML(p.r.Body, value.Request, p.r.Limits)
+		q.patch.Text, _, q.patch.Root, err = q.doc.ConvertYAML(p.r.Body, value.Request, p.r.Origin, p.r.Limits)
 	} else {
-		q.patch.Root, err = q.doc.Parse(q.patch.Text, value.Request, p.r.Limits)
+		q.patch.Root, err = q.doc.ParseAt(q.patch.Text, value.Request, p.r.Origin, p.r.Limits)
 	}
 	limit := new(value.LimitError)
 	switch {
@@ -198,17 +197,9 @@ func (p *pass) positionInPatch(puts []put) {
 	for i := range p.out.Pruned {
 		p.out.Pruned[i].Position = value.Position{}
 		if node, at := find(p.out.Pruned[i].Path); node != 0 {
-			p.out.Pruned[i].Position = keyPosition(p.patching.doc, p.patching.yaml, node, at)
+			p.out.Pruned[i].Position = p.patching.doc.KeyPosition(node, at)
 		}
 	}
-}
-
-// keyPosition returns the position of a member's key.
-func keyPosition(d *value.Doc, y *value.YAMLSource, node uint32, at value.Path) value.Position {
-	if y != nil {
-		return y.KeyPosition(at)
-	}
-	return d.KeyPosition(node)
 }
 
 // put is a part of a patch that sets the value at a path: an operation of a JSON patch, or a merge patch.

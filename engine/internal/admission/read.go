@@ -46,18 +46,25 @@ func (p *pass) parse() (err error) {
 			if err := p.grow(value.DecodedSize(p.r.Body)); err != nil {
 				return err
 			}
-			p.json, p.yaml, p.root, err = p.d.ConvertYAML(p.r.Body, p.text, p.r.Limits)
+			p.json, p.yaml, p.root, err = p.d.ConvertYAML(p.r.Body, p.text, p.r.Origin, p.r.Limits)
+			if p.r.Origin != nil && p.json != nil { // a client would send JSON
+				p.r.Body, p.r.YAML = p.json, false
+			}
 			return err
 		}
 	} else if p.text == value.Request {
 		p.d.Reset()
 	}
-	if p.yaml != nil {
-		p.root, err = p.d.ParseFromYAML(p.json, p.yaml, p.text, p.r.Limits)
-	} else {
-		p.root, err = p.d.Parse(p.json, p.text, p.r.Limits)
-	}
+	p.root, err = p.parseAgain(p.d, p.r.Limits)
 	return err
+}
+
+// parseAgain parses the body, as JSON, into a Doc.
+func (p *pass) parseAgain(d *value.Doc, l value.Limits) (root uint32, err error) {
+	if p.yaml != nil {
+		return d.ParseFromYAML(p.json, p.yaml, p.text, l)
+	}
+	return d.ParseAt(p.json, p.text, p.r.Origin, l)
 }
 
 // decodeForError decodes the body with upstream's serializer: that of requests, or that of the storage.

@@ -34,6 +34,7 @@ type Request struct {
 	// Body is the object as JSON, or as YAML if YAML is set.
 	Body   []byte
 	YAML   bool
+	Origin *value.Origin // of a Body that is a part of a text, or nil
 	Limits value.Limits
 	// FieldValidation applies to creations and updates.
 	FieldValidation FieldValidation
@@ -46,8 +47,9 @@ type Request struct {
 	// Decoded says that the body was read from the storage already: at its own version, Read need not set defaults.
 	Decoded bool
 	// Old is the stored object that an update replaces, as JSON, or as YAML if OldYAML is set.
-	Old     []byte
-	OldYAML bool
+	Old       []byte
+	OldYAML   bool
+	OldOrigin *value.Origin
 	// OldDecoded says that Old was read from the storage already: it is used as it is, at the request's version.
 	OldDecoded bool
 	// Status and Scale mark updates of these subresources. The body of a scale update is a Scale.

@@ -139,7 +139,7 @@ func (p *pass) keyPosition(d *value.Doc, node uint32, path value.Path) value.Pos
 	if p.text != value.Request || p.r.Patch != 0 || d.Nodes[node].Src != value.Request {
 		return value.Position{}
 	}
-	return keyPosition(d, p.yaml, node, path)
+	return d.KeyPosition(node, path)
 }
 
 // unknownMetadata records the unknown fields of metadata. Coercion returns only their paths, so their values are read
@@ -150,7 +150,7 @@ func (p *pass) unknownMetadata(paths []string) {
 	}
 	original := value.Acquire()
 	defer original.Release()
-	root, err := original.Parse(p.json, value.Request, value.Limits{MaxBytes: len(p.json)})
+	root, err := p.parseAgain(original, value.Limits{MaxBytes: len(p.json)})
 	if err != nil {
 		return // cannot fail, since it was read before
 	}

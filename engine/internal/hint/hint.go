@@ -44,6 +44,7 @@ type Finder struct {
 	plan   *plan.Plan
 	text   []byte
 	yaml   bool
+	origin *value.Origin
 	limits value.Limits
 	stop   *interrupt.Signal
 
@@ -55,10 +56,12 @@ type Finder struct {
 }
 
 // New returns a Finder for a document that was validated with a plan. A nil text means that the object was not sent as
-// a document, for example because a patch made it; there are no hints about its values then. There are no more hints
-// once the signal fires.
-func New(p *plan.Plan, text []byte, yaml bool, limits value.Limits, stop *interrupt.Signal) *Finder {
-	return &Finder{stop: stop, plan: p, text: text, yaml: yaml, limits: limits}
+// a document, for example because a patch made it; there are no hints about its values then. The origin is that of the
+// document, or nil. There are no more hints once the signal fires.
+func New(
+	p *plan.Plan, text []byte, yaml bool, origin *value.Origin, limits value.Limits, stop *interrupt.Signal,
+) *Finder {
+	return &Finder{stop: stop, plan: p, text: text, yaml: yaml, origin: origin, limits: limits}
 }
 
 // Close releases the parsed document.
@@ -118,9 +121,9 @@ func (f *Finder) at(path value.Path) uint32 {
 		f.doc.StopOn(f.stop)
 		var err error
 		if f.yaml {
-			f.root, err = f.doc.ParseYAML(f.text, value.Request, f.limits)
+			_, _, f.root, err = f.doc.ConvertYAML(f.text, value.Request, f.origin, f.limits)
 		} else {
-			f.root, err = f.doc.ParseJSON(f.text, f.limits)
+			f.root, err = f.doc.ParseAt(f.text, value.Request, f.origin, f.limits)
 		}
 		if err != nil {
 			f.Close()

@@ -85,12 +85,12 @@ func TestRemoved(t *testing.T) {
 		{`{}`, "", ""},
 	} {
 		path := pathOf(c.at)
-		f := New(compiled, []byte(c.object), false, value.Limits{}, nil)
+		f := New(compiled, []byte(c.object), false, nil, value.Limits{}, nil)
 		if got := show(f.Removed(path)); got != c.want {
 			t.Errorf("%s in %s: %s, want %s", c.at, c.object, got, c.want)
 		}
 		f.Close()
-		f = New(compiled, nil, false, value.Limits{}, nil)
+		f = New(compiled, nil, false, nil, value.Limits{}, nil)
 		f.Removed(path) // of an object that is in no document
 		f.Close()
 	}
@@ -111,7 +111,7 @@ func find(t *testing.T, compiled *plan.Plan, object string, yaml bool, at string
 		t.Fatal(parseErr)
 	}
 	v := violation.Of(violation.Schema, err, pathOf(at))
-	f := New(compiled, []byte(object), yaml, value.Limits{}, nil)
+	f := New(compiled, []byte(object), yaml, nil, value.Limits{}, nil)
 	defer f.Close()
 	position := d.PositionAt(v.Path)
 	return show(f.Violation(&v, &position))
@@ -178,7 +178,7 @@ func TestEnum(t *testing.T) {
 
 // TestNoPosition checks that there is no hint about a value that is not in the document.
 func TestNoPosition(t *testing.T) {
-	f := New(planOf(t, schemaOfTests), []byte(`{"spec":{"replicas":"3","policy":"always"}}`), false, value.Limits{}, nil)
+	f := New(planOf(t, schemaOfTests), []byte(`{"spec":{"replicas":"3","policy":"always"}}`), false, nil, value.Limits{}, nil)
 	defer f.Close()
 	wrong := violation.Of(violation.Schema, field.TypeInvalid(nil, "string", ""), pathOf("/spec/replicas"))
 	if h := f.Violation(&wrong, nil); h != nil {
@@ -207,14 +207,14 @@ func TestLongTexts(t *testing.T) {
 func TestLongPathsHaveNone(t *testing.T) {
 	long := strings.Repeat("x", longestPath)
 	path := value.Path{value.Name("spec"), value.Name(long)}
-	f := New(planOf(t, schemaOfTests), nil, false, value.Limits{}, nil)
+	f := New(planOf(t, schemaOfTests), nil, false, nil, value.Limits{}, nil)
 	if h := f.Removed(path); h != nil {
 		t.Errorf("%+v", h)
 	}
 	path = pathOf("/spec/replica")
 	done := make(chan struct{})
 	close(done)
-	if h := New(planOf(t, schemaOfTests), nil, false, value.Limits{}, interrupt.On(done)).Removed(path); h != nil {
+	if h := New(planOf(t, schemaOfTests), nil, false, nil, value.Limits{}, interrupt.On(done)).Removed(path); h != nil {
 		t.Errorf("after an interrupt: %+v", h)
 	}
 	for i := range 2 * MaxHints {
@@ -250,7 +250,7 @@ func FuzzHints(f *testing.F) {
 				return nil
 			}
 			at := d.PositionAt(path)
-			finder := New(compiled, []byte(object), yaml, limits, nil)
+			finder := New(compiled, []byte(object), yaml, nil, limits, nil)
 			defer finder.Close()
 			for _, h := range []*Hint{finder.Removed(path), finder.Violation(&v, &at)} {
 				if h != nil && h.Replacement != nil && !json.Valid(h.Replacement) {
@@ -291,7 +291,7 @@ func TestWorkIsBounded(t *testing.T) {
 			values = append(values, strconv.Quote(w))
 		}
 		compiled := planOf(t, `{"type":"object","properties":{"e":{"type":"string","enum":[`+strings.Join(values, ",")+`]},"spec":{"type":"object","properties":{`+strings.Join(properties, ",")+`}}}}`)
-		f := New(compiled, []byte(`{"e":"specification"}`), false, value.Limits{}, nil)
+		f := New(compiled, []byte(`{"e":"specification"}`), false, nil, value.Limits{}, nil)
 		enum := violation.Of(violation.Schema, field.NotSupported(nil, "specification", values), pathOf("/e"))
 		for i := range 100 {
 			f.Removed(value.Path{value.Name("spec"), value.Name(word(i) + "y")})

@@ -27,7 +27,7 @@ func TestTypos(t *testing.T) {
 	plan := planOf(t, `{"type":"object","properties":{"spec":{"type":"object","properties":{`+strings.Join(properties, ",")+`}}}}`)
 	r := rand.New(rand.NewPCG(1, 2))
 	hint := func(key string) string {
-		f := New(plan, nil, false, value.Limits{}, nil)
+		f := New(plan, nil, false, nil, value.Limits{}, nil)
 		if h := f.Removed(value.Path{value.Name("spec"), value.Name(key)}); h != nil {
 			return strings.TrimPrefix(h.Pointer, "/spec/")
 		}

@@ -135,8 +135,12 @@ func (f *Finder) scalar(node uint32, offset int) (string, bool) {
 	case value.Array, value.Object, value.Null:
 		return "", false
 	}
-	if f.yaml && 0 <= offset && offset < len(f.text) {
-		if word := plainScalar(f.text[offset:]); word != "" {
+	text, isYAML := f.text, f.yaml
+	if f.origin != nil {
+		text, isYAML = f.origin.Text().Bytes(), f.yaml || f.origin.Converted()
+	}
+	if isYAML && 0 <= offset && offset < len(text) {
+		if word := plainScalar(text[offset:]); word != "" {
 			return word, true
 		}
 	}

@@ -45,7 +45,7 @@ func (l *Loader) setConversions(ctx context.Context) error {
 			text, line, column := m.Describe(err)
 			reject(max(line, m.Line()), column, "error", text)
 		default:
-			l.recordConversion(ctx, c, &m, &done, reject)
+			l.recordConversion(ctx, c, m, &done, reject)
 		}
 	}
 	return nil

@@ -39,7 +39,7 @@ type file struct {
 	keys       []key             // of its CRDs and conversion rules, in their order
 	retained   []key             // earlier ones that may be in an unreadable part
 	errors     int               // unreadable manifests, and keys that occur twice
-	manifests  map[key]manifest  // until they are registered
+	manifests  map[key]*manifest  // until they are registered
 	duplicates map[key]string    // of the keys, those that belong to another file: its path, as logged
 }
 
@@ -242,17 +242,15 @@ func (l *Loader) content(path string) (info os.FileInfo, content []byte, err err
 // parse reads the CRDs and the conversion rules in the content of a file.
 func (l *Loader) parse(ctx context.Context, f *file, content []byte, log *slog.Logger) {
 	before := slices.Concat(f.keys, f.retained)
-	f.keys, f.retained, f.errors, f.manifests = nil, nil, 0, map[key]manifest{}
+	f.keys, f.retained, f.errors, f.manifests = nil, nil, 0, map[key]*manifest{}
 	unnamed := false // a manifest may be one of the earlier ones
-	documents := workspace.Split(content)
-	if len(documents) == 0 {
+	manifests := workspace.Read(content)
+	if len(manifests) == 0 {
 		f.invalid(ctx, log, f.path, "the file has no documents")
 		unnamed = true
 	}
-	for _, d := range documents {
-		for _, m := range d.Manifests() {
-			unnamed = !f.add(ctx, log, *m) || unnamed
-		}
+	for _, m := range manifests {
+		unnamed = !f.add(ctx, log, m) || unnamed
 	}
 	if unnamed {
 		f.retained = slices.DeleteFunc(before, func(k key) bool { _, found := f.manifests[k]; return found })
@@ -260,7 +258,7 @@ func (l *Loader) parse(ctx context.Context, f *file, content []byte, log *slog.L
 }
 
 // add adds a manifest. It returns false if the manifest may be one with an unreadable name.
-func (f *file) add(ctx context.Context, log *slog.Logger, m manifest) bool {
+func (f *file) add(ctx context.Context, log *slog.Logger, m *manifest) bool {
 	if m.Err != nil {
 		text, line, column := m.Describe(m.Err)
 		f.invalid(ctx, log, position(f.path, line, column), text)
@@ -288,7 +286,7 @@ func (f *file) add(ctx context.Context, log *slog.Logger, m manifest) bool {
 }
 
 // addKey adds a manifest with its key, unless the file has it already.
-func (f *file) addKey(ctx context.Context, log *slog.Logger, at string, k key, m manifest) {
+func (f *file) addKey(ctx context.Context, log *slog.Logger, at string, k key, m *manifest) {
 	if _, found := f.manifests[k]; found {
 		f.invalid(ctx, log, at, fmt.Sprintf("the file already has %s: the first one is used", k))
 		return

@@ -191,7 +191,7 @@ func (l *Loader) record(ctx context.Context, c *registration, result registry.Su
 		reject(cmp.Or(line, m.Line()), column, "error", text)
 		return
 	}
-	rejectViolations(&m, report.Violations, reject)
+	rejectViolations(m, report.Violations, reject)
 	if len(report.Violations) == 0 && report.Rejection != nil {
 		reject(m.Line(), 0, "error", report.Rejection.Message)
 	}
@@ -214,8 +214,7 @@ func rejectViolations(m *manifest, violations []engine.Violation, reject func(li
 		}
 		line, column := m.Line(), 0
 		if v.Position != nil {
-			p := m.Position(v.Pointer, *v.Position)
-			line, column = p.Line, p.Column
+			line, column = v.Position.Line, v.Position.Column
 		}
 		text := v.Message
 		if v.Field != "" {

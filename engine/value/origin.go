@@ -1,0 +1,107 @@
+package value
+
+import (
+	"errors"
+	"sync"
+)
+
+// Origin is where a document is in a Text. Positions in the document are then positions in the Text, and YAML is read as
+// a manifest. Nothing is computed until a position is asked for. It is safe for concurrent use.
+type Origin struct {
+	text  *Text
+	begin int         // of the document in the text
+	from  *Conversion // of a document that was converted to JSON, else nil
+	path  Path        // of the document in the conversion
+
+	repeated []repeated // keys of the document in the conversion
+}
+
+// At returns the Origin of a document whose text is a part of the Text.
+func (t *Text) At(offset int) Origin { return Origin{text: t, begin: offset} }
+
+// Text returns the Text.
+func (o *Origin) Text() *Text { return o.text }
+
+// Converted reports whether the document was converted from YAML to JSON.
+func (o *Origin) Converted() bool { return o != nil && o.from != nil }
+
+// Begin returns the offset of the document in the Text.
+func (o *Origin) Begin() int {
+	if o.from != nil {
+		return o.from.position(o.path, nil).Offset
+	}
+	return o.begin
+}
+
+// Follow returns the position of a JSON pointer in a document that was converted, or of its deepest existing parent.
+func (o *Origin) Follow(pointer string) Position {
+	o.from.mu.Lock()
+	defer o.from.mu.Unlock()
+	return o.from.y.Follow(o.path, pointer)
+}
+
+// at returns the position of a byte of a document that was not converted.
+func (o *Origin) at(offset int) Position { return o.text.Position(o.begin + offset) }
+
+// Locate makes the position of a *SyntaxError in the document one in the Text. It returns the error.
+func (o *Origin) Locate(err error) error {
+	var syntax *SyntaxError
+	if o == nil || !errors.As(err, &syntax) || syntax.located {
+		return err
+	}
+	located := *syntax
+	located.located = true
+	switch {
+	case o.from != nil:
+		p := o.from.position(o.path, nil)
+		located.Offset, located.Line, located.Column = p.Offset, p.Line, p.Column
+	case syntax.Offset >= 0:
+		p := o.at(syntax.Offset)
+		located.Offset, located.Line, located.Column = p.Offset, p.Line, p.Column
+	case syntax.Line > 0:
+		located.Line += o.at(0).Line - 1
+	}
+	return &located
+}
+
+// Conversion is a YAML document of a Text that was converted to JSON. Its documents can be used concurrently.
+type Conversion struct {
+	text  *Text
+	begin int
+	mu    sync.Mutex
+	y     *YAMLSource
+}
+
+// Convert converts the YAML document text[begin:end] to JSON as clients convert manifests.
+func (t *Text) Convert(begin, end int, l Limits) (json []byte, c *Conversion, err error) {
+	o, src := t.At(begin), endLine(t.bytes[begin:end])
+	y, ok := (*YAMLSource)(nil), false
+	if l = l.WithDefaults(); len(src) <= l.MaxBytes {
+		y, ok = scanOrdinary(src, l)
+	}
+	if ok {
+		json, y.origin = y.json, &o
+	} else if json, y, err = convertManifest(src, &o, l); err != nil {
+		return nil, nil, err
+	}
+	return json, &Conversion{text: t, begin: begin, y: y}, nil
+}
+
+// At returns the Origin of the value at a path, as a document in JSON.
+func (c *Conversion) At(path Path) Origin {
+	return Origin{text: c.text, begin: c.begin, from: c, path: path, repeated: below(c.y.repeated, path)}
+}
+
+// position returns the position of a path in the value at a path.
+func (c *Conversion) position(of, path Path) Position {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.y.Position(of.With(path...))
+}
+
+// keyPosition returns the position of the key of a member. path is its path in the value at a path.
+func (c *Conversion) keyPosition(of, path Path) Position {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.y.KeyPosition(of.With(path...))
+}

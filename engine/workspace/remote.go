@@ -1,0 +1,71 @@
+package workspace
+
+import (
+	"errors"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// The functions of this file are for doors that send a document to a service, which does not know the Origin. They go
+// away with these doors.
+
+// Position returns a position in the text. pointer is the JSON pointer of a field of the manifest, and own is its
+// position in the document alone.
+func (m *Manifest) Position(pointer string, own engine.Position) engine.Position {
+	if m.origin.Converted() {
+		return m.origin.Follow(pointer)
+	}
+	if start := m.Text().Position(m.begin); start.Line == 0 {
+		return own
+	} else if own.Offset == 0 {
+		if own.Line == 1 && own.Column > 0 {
+			own.Column += start.Column - 1
+		}
+		own.Line += start.Line - 1
+		own.Offset = start.Offset
+		return own
+	}
+	return m.Text().Position(m.begin + own.Offset)
+}
+
+var lineInText = regexp.MustCompile(`\bline (\d+)\b`)
+
+// Describe returns the text of an error about the manifest, with line numbers of the text, and the position of the
+// error. line and column are 0 if they are unknown.
+func (m *Manifest) Describe(err error) (text string, line, column int) {
+	var e *engine.Error
+	var syntax *value.SyntaxError
+	known := errors.As(err, &e) && e.Position != nil && e.Position.Line > 0
+	if err == m.Err || errors.As(err, &syntax) && syntax.Located() {
+		if known {
+			line, column = e.Position.Line, e.Position.Column
+		}
+		return err.Error(), line, column
+	}
+	if known && !m.origin.Converted() {
+		at := m.Position("", *e.Position)
+		line, column = at.Line, at.Column
+	}
+	text = m.FileLines(err.Error())
+	if found := lineInText.FindStringSubmatch(text); found != nil && line == 0 {
+		line, _ = strconv.Atoi(found[1])
+	}
+	return text, line, column
+}
+
+// FileLines replaces the line numbers in a message about the document by those of the text.
+func (m *Manifest) FileLines(message string) string {
+	return ShiftLines(message, max(0, m.Text().Position(m.begin).Line-1))
+}
+
+// ShiftLines adds n to each line number in a message.
+func ShiftLines(message string, n int) string {
+	return lineInText.ReplaceAllStringFunc(message, func(found string) string {
+		line, _ := strconv.Atoi(strings.TrimPrefix(found, "line "))
+		return "line " + strconv.Itoa(line+n)
+	})
+}
