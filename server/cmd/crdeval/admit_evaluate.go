@@ -101,7 +101,11 @@ func (a *admission) answer(ctx context.Context, list []asked, o engine.Evaluatio
 	var questions []question
 	for _, of := range list {
 		for _, crd := range of.crds {
-			questions = append(questions, question{crd, of.write.item(a.command)})
+			q := question{crd: crd, item: of.write.item(a.command)}
+			if of.write.patch == nil {
+				q.of = of.write.Manifest
+			}
+			questions = append(questions, q)
 		}
 	}
 	answers, err := a.admit(ctx, questions, o, a.command.ItemTimeout)

@@ -29,6 +29,8 @@ type evaluator interface {
 type question struct {
 	crd  *workspace.CRD
 	item engine.Item
+	// of has the document with the positions, nil for a patch.
+	of *workspace.Manifest
 }
 
 // answer is the verdict on a write, or why there is none.

@@ -138,10 +138,36 @@ func (e *remoteEvaluator) admit(
 				a.err = e.manifestError(result.Err)
 			} else {
 				a.verdict = verdictOf(result.Verdict)
+				relocate(a.verdict, list[of[i]].of)
 			}
 		}
 	}
 	return answers, nil
+}
+
+// relocate makes the positions of a verdict those in the file of a manifest, which may be nil: a service does not know it.
+func relocate(v *engine.Verdict, m *workspace.Manifest) {
+	if m == nil {
+		return
+	}
+	locate := func(pointer string, at *engine.Position) {
+		if at != nil {
+			*at = m.Position(pointer, *at)
+		}
+	}
+	for _, list := range [][]engine.Violation{v.Violations, v.Next, v.Ratcheted} {
+		for i := range list {
+			locate(list[i].Pointer, list[i].Position)
+		}
+	}
+	for i := range v.Warnings {
+		locate(v.Warnings[i].Pointer, v.Warnings[i].Position)
+	}
+	for _, list := range [][]engine.FieldChange{v.Pruned, v.Defaulted} {
+		for i := range list {
+			locate(list[i].Pointer, list[i].Position)
+		}
+	}
 }
 
 // crdsOf returns the CRDs of questions, in their order.
