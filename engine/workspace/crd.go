@@ -100,8 +100,8 @@ func (c *CRD) VersionNames() (names []string) {
 	return names
 }
 
-// compile compiles the CRD as a new one. An Established CRD is not judged, because a cluster accepted it.
-func (c *CRD) compile(ctx context.Context, o engine.Options) *Compiled {
+// Compile compiles the CRD, without keeping the result. An Established CRD is not judged, because a cluster accepted it.
+func (c *CRD) Compile(ctx context.Context, o engine.Options) *Compiled {
 	done := new(Compiled)
 	if c.Established {
 		done.Definition, _, done.Err = engine.CompileAsStored(ctx, c.Document, o)

@@ -15,7 +15,7 @@ import (
 type Workspace struct {
 	// Options compile the CRDs. They must not change while the Workspace is used.
 	Options engine.Options
-	// Compiler compiles CRDs instead of this process, such as a service. It may be nil.
+	// Compiler compiles CRDs, instead of CRD.Compile with Options. It may be nil.
 	Compiler func(ctx context.Context, c *CRD) *Compiled
 
 	mu    sync.Mutex
@@ -127,7 +127,7 @@ func (w *Workspace) Compile(ctx context.Context, c *CRD) *Compiled {
 	if w.Compiler != nil {
 		done = w.Compiler(ctx, c)
 	} else {
-		done = c.compile(ctx, w.Options)
+		done = c.Compile(ctx, w.Options)
 	}
 	if ctx.Err() == nil {
 		c.compiled = done

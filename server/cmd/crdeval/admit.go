@@ -17,6 +17,8 @@ type admitCommand struct {
 	Old   []string `help:"File or directory with existing objects. A write of an object with the same kind, namespace and name is an update." placeholder:"FILE" sep:"none"`
 	inputFlags
 
+	Base string `env:"-" help:"Evaluate only the changes since the merge base of HEAD and this commit, such as origin/main. Objects and CRDs that existed are updated. Needs --repository." placeholder:"COMMIT"`
+
 	AllowMissingCRDs bool `name:"allow-missing-crds" help:"Objects without a CRD are counted, but are no errors."`
 
 	Namespace       string  `short:"n" default:"default" help:"Namespace of objects without one."`
@@ -64,6 +66,12 @@ func (c *admitCommand) Validate() error {
 		return errWatchStdin
 	case c.patching() && len(c.Old) > 0:
 		return errors.New("--old cannot be used with a patch: the patch applies to the objects of the files")
+	case c.Base != "" && !c.Repository:
+		return errors.New("--base needs --repository")
+	case c.Base != "" && (len(c.Old) > 0 || c.patching()):
+		return errors.New("--base cannot be used with --old or a patch: the existing objects are those of the commit")
+	case c.Base != "" && c.Server != "":
+		return errors.New("--base cannot be used with --server: a service checks CRDs against the registered ones")
 	case c.Subresource != "" && len(c.Old) == 0 && !c.patching():
 		return errors.New("--subresource needs --old or a patch: a write to a subresource is an update")
 	case c.Type != "merge" && !c.patching():
@@ -92,7 +100,7 @@ func (c *admitCommand) Validate() error {
 // evaluator returns the evaluator of a run: the engine in this process, or the service of --server.
 func (c *admitCommand) evaluator(w *workspace.Workspace) (evaluator, error) {
 	if c.Server == "" {
-		return &localEvaluator{w}, nil
+		return &localEvaluator{workspace: w}, nil
 	}
 	service, err := c.connect()
 	if err != nil {

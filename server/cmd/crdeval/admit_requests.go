@@ -45,14 +45,7 @@ func newWriter(ctx context.Context, c *admitCommand, files input.Reader) (*write
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range list {
-		switch lookup := w.lookupKey(&m.Identity); {
-		case lookup.name != "" && m.AsCRD() == nil:
-			w.existing[lookup] = append(w.existing[lookup], m)
-		case m.Err != nil:
-			w.unreadable = append(w.unreadable, m)
-		}
-	}
+	w.add(list)
 	if !c.patching() {
 		return w, nil
 	}
@@ -64,6 +57,18 @@ func newWriter(ctx context.Context, c *admitCommand, files input.Reader) (*write
 	}
 	w.patch = &engine.Patch{Type: patchTypes[c.Type], Document: engine.YAML(text)}
 	return w, nil
+}
+
+// add adds existing objects.
+func (w *writer) add(list []*workspace.Manifest) {
+	for _, m := range list {
+		switch lookup := w.lookupKey(&m.Identity); {
+		case lookup.name != "" && m.AsCRD() == nil:
+			w.existing[lookup] = append(w.existing[lookup], m)
+		case m.Err != nil:
+			w.unreadable = append(w.unreadable, m)
+		}
+	}
 }
 
 // patchTypes are the values of --type.

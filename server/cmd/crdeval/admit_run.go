@@ -21,6 +21,7 @@ type admission struct {
 	crds      []*workspace.CRD      // in the order of the files
 	rules     []*workspace.Manifest // conversion rules of CRDs
 	writes    []*write
+	base      *baseline // nil without --base
 	total     *tally
 }
 
@@ -41,11 +42,26 @@ func (c *admitCommand) admit(ctx context.Context, env environment) error {
 	if err != nil {
 		return err
 	}
+	if c.Base != "" {
+		if a.base, err = readBaseline(ctx, c.Base); err != nil {
+			return err
+		}
+		a.workspace.Compiler = func(ctx context.Context, crd *workspace.CRD) *workspace.Compiled {
+			return crd.Compile(ctx, a.base.compileOptions(crd, a.workspace.Options))
+		}
+		for _, name := range a.base.deleted() {
+			fmt.Fprintf(env.stderr, "warning: %s was deleted: the objects of its CRDs are not checked\n", workspace.OneLine(name))
+		}
+	}
 	w, err := newWriter(ctx, c, files)
 	if err != nil {
 		return err
 	}
 	if err := a.read(ctx, files, w); err != nil {
+		return err
+	}
+	if a.base != nil && len(a.base.changed)+len(a.base.files) == 0 {
+		_, err := fmt.Fprintf(env.stdout, "no manifest changed since %s\n", a.base.commit)
 		return err
 	}
 	for _, m := range w.unreadable {
@@ -87,45 +103,65 @@ func (c *admitCommand) admit(ctx context.Context, env environment) error {
 // read reads the CRDs of --crds, and then the files. An unreadable file does not end the run, unless it is one of --crds.
 func (a *admission) read(ctx context.Context, files input.Reader, w *writer) error {
 	for _, name := range a.command.CRDs {
-		found := false
-		for f := range files.Given(ctx, name) {
-			if f.Err != nil {
-				return fmt.Errorf("%s: %w", f.Name, f.Err)
-			}
-			found = found || f.Skip.Kind != "" || len(f.CRDs) > 0
-			a.total.skip(f)
-			a.workspace.Set(f)
-			for _, m := range f.Manifests {
-				if m.Err != nil {
-					return fmt.Errorf("%s: %w", m.ErrorAt(lineOf(m.Err, m)), m.Err)
-				}
-				found = found || m.Conversion
-				a.addCRD(m)
-			}
-		}
-		if !found {
-			return fmt.Errorf("%s has no CustomResourceDefinition", workspace.OneLine(name))
+		if err := a.readGiven(ctx, files, name); err != nil {
+			return err
 		}
 	}
-	given := a.workspace.Files()
+	given := map[string]bool{}
+	for _, f := range a.workspace.Files() {
+		given[f.Path] = f.Path != ""
+	}
+	var read []*workspace.File
 	for f := range files.Files(ctx, a.command.Files...) {
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			return errInterrupted
-		}
-		if f.Err != nil {
+		case f.Err != nil:
 			a.total.unreadable = append(a.total.unreadable, f)
+		case !given[f.Path]: // else its CRDs are known
+			a.total.skip(f)
+			a.workspace.Set(f)
+			if read = append(read, f); a.base != nil {
+				a.base.addChanged(f)
+			}
+		}
+	}
+	for _, f := range read {
+		if !a.base.evaluates(f) {
 			continue
 		}
-		a.total.skip(f)
-		if slices.ContainsFunc(given, func(g *workspace.File) bool { return g.Path != "" && g.Path == f.Path }) {
-			continue // its CRDs are known
+		if a.base != nil {
+			w.add(a.base.existing(f))
 		}
-		a.workspace.Set(f)
 		for _, m := range f.Manifests {
 			if !a.addCRD(m) {
 				a.writes = append(a.writes, w.write(m))
 			}
 		}
+	}
+	return nil
+}
+
+// readGiven reads the CRDs and conversion rules of a name of --crds.
+func (a *admission) readGiven(ctx context.Context, files input.Reader, name string) error {
+	found := false
+	for f := range files.Given(ctx, name) {
+		if f.Err != nil {
+			return fmt.Errorf("%s: %w", f.Name, f.Err)
+		}
+		found = found || f.Skip.Kind != "" || len(f.CRDs) > 0
+		a.total.skip(f)
+		a.workspace.Set(f)
+		for _, m := range f.Manifests {
+			if m.Err != nil {
+				return fmt.Errorf("%s: %w", m.ErrorAt(lineOf(m.Err, m)), m.Err)
+			}
+			found = found || m.Conversion
+			a.addCRD(m)
+		}
+	}
+	if !found {
+		return fmt.Errorf("%s has no CustomResourceDefinition", workspace.OneLine(name))
 	}
 	return nil
 }
