@@ -105,8 +105,16 @@ func (w *writer) write(m *workspace.Manifest) *write {
 	return out
 }
 
-// sameFile returns the manifests in files whose path ends with the path of the file of m.
+// sameFile returns the manifests in the file of m at an earlier time, or else in files whose path ends with its path.
 func sameFile(list []*workspace.Manifest, m *workspace.Manifest) (same []*workspace.Manifest) {
+	for _, old := range list {
+		if old.Path() != "" && old.Path() == m.Path() {
+			same = append(same, old)
+		}
+	}
+	if len(same) > 0 {
+		return same
+	}
 	suffix := "/" + filepath.ToSlash(filepath.Clean(m.File))
 	for _, old := range list {
 		if strings.HasSuffix(filepath.ToSlash(filepath.Clean(old.File)), suffix) {

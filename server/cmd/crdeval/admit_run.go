@@ -126,12 +126,12 @@ func (a *admission) read(ctx context.Context, files input.Reader, w *writer) err
 			}
 		}
 	}
+	if a.base != nil {
+		w.add(a.base.existing(read))
+	}
 	for _, f := range read {
 		if !a.base.evaluates(f) {
 			continue
-		}
-		if a.base != nil {
-			w.add(a.base.existing(f))
 		}
 		for _, m := range f.Manifests {
 			if !a.addCRD(m) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,7 +58,9 @@ func readBaseline(ctx context.Context, reference string) (*baseline, error) {
 }
 
 // path returns the Source.Path of a name that is relative to the root of the repository.
-func (b *baseline) path(name string) string { return input.PathOf(filepath.Join(b.root, filepath.FromSlash(name))) }
+func (b *baseline) path(name string) string {
+	return input.PathOf(filepath.Join(b.root, filepath.FromSlash(name)))
+}
 
 // names returns the names of manifest files that git prints.
 func (b *baseline) names(ctx context.Context, arguments ...string) (names []string, _ error) {
@@ -140,15 +143,17 @@ func (b *baseline) addChanged(f *workspace.File) {
 	b.crds = b.crds || b.changed[f.Path] && len(f.CRDs) > 0
 }
 
-// existing returns the objects of a file before the change.
-func (b *baseline) existing(f *workspace.File) []*workspace.Manifest {
-	if old := b.files[f.Path]; old != nil {
-		return old.Manifests
+// existing returns the manifests before the changes. files are those of the run.
+func (b *baseline) existing(files []*workspace.File) (all []*workspace.Manifest) {
+	for _, f := range files {
+		if !b.changed[f.Path] {
+			all = append(all, f.Manifests...)
+		}
 	}
-	if b.changed[f.Path] { // it is new
-		return nil
+	for _, path := range slices.Sorted(maps.Keys(b.files)) {
+		all = append(all, b.files[path].Manifests...)
 	}
-	return f.Manifests
+	return all
 }
 
 // deleted returns the files with CRDs that were deleted.

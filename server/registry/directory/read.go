@@ -39,7 +39,7 @@ type file struct {
 	keys       []key             // of its CRDs and conversion rules, in their order
 	retained   []key             // earlier ones that may be in an unreadable part
 	errors     int               // unreadable manifests, and keys that occur twice
-	manifests  map[key]*manifest  // until they are registered
+	manifests  map[key]*manifest // until they are registered
 	duplicates map[key]string    // of the keys, those that belong to another file: its path, as logged
 }
 
