@@ -3,7 +3,6 @@
 package input
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,14 +100,14 @@ func (r Reader) local(name string) (all []workspace.Source) {
 		return []workspace.Source{failed(name, cause(err).Error())}
 	case !info.IsDir():
 		r.open(name)
-		return []workspace.Source{workspace.FileSource(FS(), name, PathOf(name), workspace.MaxSourceBytes)}
+		return []workspace.Source{workspace.FileSource(repository.FS(), name, repository.PathOf(name), workspace.MaxSourceBytes)}
 	}
-	root := PathOf(name)
+	root := repository.PathOf(name)
 	shown := func(file string) string {
 		return filepath.Join(name, filepath.FromSlash(strings.TrimPrefix(file, root)))
 	}
 	enter := func(folder string) bool { r.open(shown(folder)); return true }
-	all = slices.Collect(workspace.Walk(FS(), root,
+	all = slices.Collect(workspace.Walk(repository.FS(), root,
 		workspace.WalkOptions{Recursive: r.Recursive, Name: shown, Enter: enter}))
 	switch {
 	case len(all) > 0:
@@ -261,23 +260,4 @@ func (r Reader) crds(ctx context.Context, name string) (crds, rules []*workspace
 
 func errNoCRDIn(name string) error {
 	return fmt.Errorf("%s has no CustomResourceDefinition", download.WithoutSecrets(name))
-}
-
-// FS returns the file system of the operating system. Its paths are those of PathOf.
-func FS() fs.FS { return os.DirFS(volume() + string(filepath.Separator)) }
-
-// volume returns the volume of the working directory: "" except on Windows.
-func volume() string {
-	working, _ := os.Getwd()
-	return filepath.VolumeName(working)
-}
-
-// PathOf returns the path of a file in FS.
-func PathOf(name string) string {
-	absolute, err := filepath.Abs(name)
-	if err != nil {
-		return filepath.ToSlash(name)
-	}
-	absolute = filepath.ToSlash(absolute[len(filepath.VolumeName(absolute)):])
-	return cmp.Or(strings.TrimPrefix(absolute, "/"), ".")
 }

@@ -17,7 +17,6 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
-	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/repository"
 )
 
@@ -59,7 +58,7 @@ func readBaseline(ctx context.Context, reference string) (*baseline, error) {
 
 // path returns the Source.Path of a name that is relative to the root of the repository.
 func (b *baseline) path(name string) string {
-	return input.PathOf(filepath.Join(b.root, filepath.FromSlash(name)))
+	return repository.PathOf(filepath.Join(b.root, filepath.FromSlash(name)))
 }
 
 // names returns the names of manifest files that git prints.

@@ -11,7 +11,6 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/download"
-	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/lsp"
 	"github.com/crdeval/crdeval/server/repository"
 )
@@ -108,7 +107,7 @@ func skipIn(filter *workspace.Filter) func(string) string {
 		if !filepath.IsAbs(file) { // a document that is not a file
 			return ""
 		}
-		return filter.Recognise(workspace.Source{Path: input.PathOf(file)}).Reason
+		return filter.Recognise(workspace.Source{Path: repository.PathOf(file)}).Reason
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/workspace"
-	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/report"
 	"github.com/crdeval/crdeval/server/repository"
 )
@@ -41,8 +40,8 @@ func newFilter(folder string, exclude []string, templates bool) (*workspace.Filt
 	if err != nil {
 		return nil, err
 	}
-	filter, err := workspace.NewFilter(input.FS(), workspace.FilterOptions{
-		Root: input.PathOf(repository.RootOf(working)), Working: input.PathOf(working), Exclude: exclude, Templates: templates,
+	filter, err := workspace.NewFilter(repository.FS(), workspace.FilterOptions{
+		Root: repository.PathOf(repository.RootOf(working)), Working: repository.PathOf(working), Exclude: exclude, Templates: templates,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("--exclude: %w", err)
