@@ -34,6 +34,13 @@ func IsBuiltIn(apiVersion string) bool {
 		slices.ContainsFunc(builtInSuffixes, func(suffix string) bool { return strings.HasSuffix(group, suffix) })
 }
 
+// IsTyped reports whether the manifest has a kind, and an apiVersion that an API server can have: that of a kind of
+// Kubernetes, or one whose group has a dot, as those of CRDs have. The values of Helm charts have neither, and the
+// configurations of many tools have other apiVersions.
+func (m *Manifest) IsTyped() bool {
+	return m.Kind != "" && m.APIVersion != "" && (strings.Contains(GroupOf(m.APIVersion), ".") || IsBuiltIn(m.APIVersion))
+}
+
 // isVersion reports whether a text is a version as API servers use it: v1, v2beta1.
 func isVersion(text string) bool {
 	rest, ok := strings.CutPrefix(text, "v")

@@ -17,7 +17,7 @@ const (
 	ClassBuiltIn Class = "built-in kind"
 	// ClassWithoutCRD: a custom resource whose kind has no CRD in the workspace.
 	ClassWithoutCRD Class = "without a CRD"
-	// ClassUntyped: a document without apiVersion or kind, such as the values of a Helm chart.
+	// ClassUntyped: a document that is not an object of Kubernetes: see Manifest.IsTyped.
 	ClassUntyped Class = "not an object"
 	// ClassUnreadable: a document that is not JSON or YAML.
 	ClassUnreadable Class = "unreadable"
@@ -34,7 +34,7 @@ func (w *Workspace) Classify(m *Manifest) Class {
 		return ClassFragment
 	case m.crd != nil:
 		return ClassCRD
-	case m.APIVersion == "" || m.Kind == "":
+	case !m.IsTyped():
 		return ClassUntyped
 	case len(w.Choose(m.APIVersion, m.Kind, m.Path())) > 0:
 		return ClassObject

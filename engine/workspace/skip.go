@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -168,15 +169,27 @@ func (f *Filter) show(file string) string {
 // action matches an action of a template on a line without quotes and comments before it: of Go, Helm and Jinja.
 var action = regexp.MustCompile(`(?m)^[^"'#\n]*(\{\{|\{%)`)
 
-// template returns why a file whose documents are all unreadable is a template, if it is one.
+// template removes the documents of a file that are parts of a template, if the file is one: it has template actions, and
+// a document of it cannot be read. It returns why the file is skipped if no document is left.
 func (f *Filter) template(of *File, text []byte) Skip {
-	if f == nil || !f.templates || len(of.Manifests) == 0 || !action.Match(text) {
+	unreadable := func(m *Manifest) bool { return m.Err != nil }
+	first := slices.IndexFunc(of.Manifests, unreadable)
+	if f == nil || !f.templates || first < 0 || !action.Match(text) {
 		return Skip{}
 	}
-	for _, m := range of.Manifests {
-		if m.Err == nil {
-			return Skip{}
-		}
+	skip := Skip{SkipTemplate, fmt.Sprintf("probably a template: it contains {{ or {%%, and is not YAML (%v)", of.Manifests[first].Err)}
+	of.Templates = len(of.Manifests)
+	of.Manifests = slices.DeleteFunc(of.Manifests, func(m *Manifest) bool { return unreadable(m) || placeholder.Match(m.text()) })
+	of.CRDs = slices.DeleteFunc(of.CRDs, func(c *CRD) bool { return !slices.Contains(of.Manifests, c.Manifest) })
+	if of.Templates -= len(of.Manifests); len(of.Manifests) > 0 {
+		return Skip{}
 	}
-	return Skip{SkipTemplate, fmt.Sprintf("probably a template: it contains {{ or {%%, and is not YAML (%v)", of.Manifests[0].Err)}
+	return skip
 }
+
+// typed matches a document that could be an object, if it could be read.
+var typed = regexp.MustCompile(`"?\b(apiVersion|kind)"?\s*:`)
+
+// MayBeObject reports whether a manifest that cannot be read could be an object: it names an apiVersion or a kind. Other
+// documents, such as configurations in JSON with comments, are not meant for Kubernetes.
+func (m *Manifest) MayBeObject() bool { return typed.Match(m.text()) }

@@ -153,7 +153,7 @@ func TestClassify(t *testing.T) {
 		"crd.yaml": ClassCRD, "fragment.yaml": ClassFragment, "object.yaml": ClassObject, "other.yaml": ClassWithoutCRD,
 		"values.yaml": ClassUntyped, "broken.yaml": ClassUnreadable, "core.yaml": ClassBuiltIn, "apps.yaml": ClassBuiltIn,
 		"kubelet.yaml": ClassBuiltIn, "gateway.yaml": ClassWithoutCRD, "kind.yaml": ClassUntyped,
-		"skaffold.yaml": ClassWithoutCRD, "compose.yaml": ClassWithoutCRD,
+		"skaffold.yaml": ClassUntyped, "compose.yaml": ClassUntyped,
 	} {
 		f := files[name]
 		if got := w.Classify(f.Manifests[0]); got != want {

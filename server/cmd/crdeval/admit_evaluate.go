@@ -45,11 +45,13 @@ func (a *admission) candidates(ctx context.Context, o *outcome) (crds []*workspa
 	switch {
 	case reason != "":
 		o.skip(skipKind, reason)
+	case w.Err != nil && a.command.Repository && !w.MayBeObject():
+		o.skip(string(workspace.ClassUntyped), "it is not YAML, and has no apiVersion and no kind")
 	case w.Err != nil:
 		o.fail(workspace.ClassUnreadable, w.Err)
 	case w.err != nil:
 		o.fail(workspace.ClassObject, w.err)
-	case w.apiVersion == "" || w.kind == "":
+	case !w.IsTyped():
 		if o.Class = workspace.ClassUntyped; a.command.SkipOtherKinds {
 			o.skip(string(o.Class), errUntyped.Error())
 		} else {

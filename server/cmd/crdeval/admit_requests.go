@@ -145,4 +145,5 @@ func (w *write) item(c *admitCommand) engine.Item {
 	return item
 }
 
-var errUntyped = errors.New("the document needs apiVersion and kind to find its CRD")
+var errUntyped = errors.New("it is not an object of Kubernetes: it needs a kind, and an apiVersion GROUP/VERSION whose group " +
+	"has a dot, such as stable.example.com/v1")

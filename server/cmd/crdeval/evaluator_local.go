@@ -69,7 +69,12 @@ func (e *localEvaluator) admit(
 	for i, q := range list {
 		each, cancel := context.WithTimeout(ctx, limit)
 		a := &answers[i]
-		a.verdict, a.err = q.crd.Compiled().Definition.Admit(each, q.item, o)
+		d := q.crd.Compiled().Definition
+		a.verdict, a.err = d.Admit(each, q.item, o)
+		if engine.ReasonOf(a.err) == engine.ReasonConversionUnavailable {
+			// The CRD converts with a webhook, which a command does not call. The object is not stored, only validated.
+			a.verdict, a.err = d.Validate(each, q.item, o)
+		}
 		cancel()
 		if ctx.Err() != nil {
 			return nil, errInterrupted

@@ -41,6 +41,9 @@ func newTally(c *admitCommand) *tally {
 
 // skip counts a file that is skipped.
 func (t *tally) skip(f *workspace.File) {
+	if f.Templates > 0 && f.Skip.Kind == "" {
+		t.skipped["template document"] += f.Templates
+	}
 	if f.Skip.Kind != "" && !slices.ContainsFunc(t.files, func(known *workspace.File) bool { return known.Name == f.Name }) {
 		t.files = append(t.files, f)
 	}
