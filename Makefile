@@ -126,6 +126,10 @@ conformance: ## Compare N cases with Kubernetes, then run the tests with VOLUME 
 	@[ -n '$(SUITE)' ] || { CRDEVAL_VOLUME=$(VOLUME) $(GOTEST) ./engine/... && \
 		cd engine/conformance && CRDEVAL_VOLUME=$(VOLUME) $(GOTEST) ./...; }
 
+.PHONY: repositories
+repositories: build ## Run admit in the small repositories of testdata/repositories
+	CRDEVAL_REPOSITORIES=1 $(GOTEST) ./server/cmd/crdeval -run '^TestRepositories$$'
+
 .PHONY: apiserver
 apiserver: ## Test clients/apiserver, which serves custom resources on k8s.io/apiserver
 	cd clients/apiserver && CGO_ENABLED=1 $(GOTEST) -race ./...
