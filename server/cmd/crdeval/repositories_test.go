@@ -133,7 +133,8 @@ func (l *layout) write(t *testing.T, from, to string) {
 	}
 	if l.Commit {
 		git(t, to, "add", "-A")
-		git(t, to, "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "-m", "base")
+		git(t, to, "-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgSign=false", "commit", "-q",
+			"--no-verify", "-m", "base")
 	}
 	for _, c := range l.Change {
 		c.write(t, to)

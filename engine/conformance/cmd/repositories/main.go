@@ -1,6 +1,6 @@
 // Command repositories runs `crdeval admit --repository .` in the Go modules of ten projects, and compares its results
-// with those of Kubernetes' own code. It prints the counts of each run, and each false error: an object, CRD or file that
-// crdeval rejects or cannot read, but Kubernetes accepts.
+// with those of Kubernetes' own code. It prints the counts of each run, and each false error: crdeval rejects or cannot
+// read an object, a CRD or a file, but Kubernetes accepts it.
 //
 //	go run ./cmd/repositories [-module regexp] [-all] [-keep dir] [-link=false] [binary]
 //
