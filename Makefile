@@ -126,6 +126,11 @@ conformance: ## Compare N cases with Kubernetes, then run the tests with VOLUME 
 	@[ -n '$(SUITE)' ] || { CRDEVAL_VOLUME=$(VOLUME) $(GOTEST) ./engine/... && \
 		cd engine/conformance && CRDEVAL_VOLUME=$(VOLUME) $(GOTEST) ./...; }
 
+.PHONY: repositories
+repositories: build ## Run admit in small repositories, and in ten real ones beside Kubernetes' own code; FLAGS='-module=regexp'
+	CRDEVAL_REPOSITORIES=1 $(GOTEST) ./server/cmd/crdeval -run '^TestRepositories$$'
+	@cd engine/conformance && go run ./cmd/repositories $(FLAGS) '$(BIN)/crdeval'
+
 .PHONY: apiserver
 apiserver: ## Test clients/apiserver, which serves custom resources on k8s.io/apiserver
 	cd clients/apiserver && CGO_ENABLED=1 $(GOTEST) -race ./...

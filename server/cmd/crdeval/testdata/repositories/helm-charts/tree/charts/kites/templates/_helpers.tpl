@@ -1,0 +1,1 @@
+{{- define "kites.name" }}{{ .Release.Name }}{{ end }}
