@@ -97,8 +97,7 @@ type Duplicate struct {
 
 // HasDuplicates reports whether the text last parsed from the source has a duplicate key. It only reads a flag.
 func (d *Doc) HasDuplicates(s Source) bool {
-	return d.duplicates[s] > 0 || d.yaml[s] != nil && (d.yaml[s].strict != nil || len(d.yaml[s].repeated) > 0) ||
-		d.origins[s].repeats()
+	return d.duplicates[s] > 0 || d.yaml[s] != nil && d.yaml[s].strict != nil
 }
 
 // Duplicates yields the duplicate keys of the text last parsed from the source as an API server's strict decoder
@@ -106,16 +105,13 @@ func (d *Doc) HasDuplicates(s Source) bool {
 // nothing for the Arena.
 func (d *Doc) Duplicates(s Source) iter.Seq[Duplicate] {
 	return func(yield func(Duplicate) bool) {
-		if y := d.yaml[s]; y != nil && (y.strict != nil && !yield(Duplicate{Text: y.strict.Error()}) || !yieldRepeated(y.repeated, yield)) {
-			return
-		}
-		if o := d.origins[s]; o != nil && !yieldRepeated(o.repeated, yield) {
+		if y := d.yaml[s]; y != nil && y.strict != nil && !yield(Duplicate{Text: y.strict.Error()}) {
 			return
 		}
 		if d.duplicates[s] == 0 || s == Arena {
 			return
 		}
-		positions := d.repeatedIn(s)
+		positions := d.repeatedOf(s)
 		if d.work != nil {
 			size := DecodedSize(d.Src[s])
 			if !d.work.Grow(size) {

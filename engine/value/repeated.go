@@ -2,6 +2,7 @@ package value
 
 import (
 	gojson "encoding/json"
+	"maps"
 	"slices"
 
 	yamlv3 "go.yaml.in/yaml/v3"
@@ -16,29 +17,52 @@ type repeated struct {
 // maxRepeated bounds the keys that are reported, as in upstream's strict decoder of JSON.
 const maxRepeated = 100
 
-// below returns the keys below a path, with paths relative to it.
-func below(all []repeated, path Path) (found []repeated) {
+// withRepeated returns JSON text that the YAML library made, which has each key once, with the repeated keys: each has
+// another member, null, before that of the library.
+func withRepeated(json []byte, all []repeated) []byte {
+	d := Acquire()
+	defer d.Release()
+	root, err := d.Parse(json, Request, Limits{MaxBytes: maxSource})
+	if err != nil {
+		return json // the caller reports it
+	}
+	members := map[int][]byte{} // by the offset of their object
+	finder := d.Finder()
 	for _, r := range all {
-		if len(r.path) > len(path) && slices.Equal(r.path[:len(path)], path) {
-			found = append(found, repeated{r.path[len(path):], r.at})
+		last := len(r.path) - 1
+		if object := finder.Lookup(root, r.path[:last]); object != 0 && finder.Child(object, r.path[last]) != 0 {
+			at := int(d.Nodes[object].Off)
+			members[at] = append(appendString(members[at], r.path[last].Key(), false), ":null,"...)
+		}
+	}
+	out, done := make([]byte, 0, len(json)+len(all)*32), 0
+	for _, at := range slices.Sorted(maps.Keys(members)) {
+		out = append(append(out, json[done:at+1]...), members[at]...)
+		done = at + 1
+	}
+	return append(out, json[done:]...)
+}
+
+// repeatedOf returns the second of the keys that occur again in a source, by their path in the text of upstream.
+func (d *Doc) repeatedOf(s Source) map[string]repeated {
+	var all []repeated
+	var from Path
+	switch y, o := d.yaml[s], d.origins[s]; {
+	case y != nil:
+		all = y.repeated
+	case o.Converted():
+		all, from = o.from.y.repeated, o.path
+	default:
+		return d.repeatedIn(s)
+	}
+	found := map[string]repeated{}
+	for _, r := range all {
+		if len(r.path) > len(from) && slices.Equal(r.path[:len(from)], from) {
+			own := r.path[len(from):]
+			found[own.Dotted()] = repeated{own, r.at}
 		}
 	}
 	return found
-}
-
-// repeats reports whether the document has a duplicate key that its JSON text lacks.
-func (o *Origin) repeats() bool { return o != nil && len(o.repeated) > 0 }
-
-// yieldRepeated yields keys as upstream's strict decoder of JSON reports them.
-func yieldRepeated(all []repeated, yield func(Duplicate) bool) bool {
-	for _, r := range all {
-		path := r.path.Dotted()
-		text := `duplicate field "` + path + `"`
-		if !yield(Duplicate{Path: path, Text: text, Pointer: r.path.Pointer(), Position: r.at}) {
-			return false
-		}
-	}
-	return true
 }
 
 // findRepeated returns the keys that occur again in their mapping of the YAML text, each path once. Merge keys and what

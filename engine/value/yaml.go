@@ -115,8 +115,8 @@ func convertManifest(src []byte, o *Origin, l Limits) (json []byte, y *YAMLSourc
 	}
 	y.origin = o
 	if y.strict != nil {
-		y.repeated = y.findRepeated()
-		y.strict = nil
+		y.strict, y.repeated = nil, y.findRepeated()
+		json = withRepeated(json, y.repeated)
 	}
 	return json, y, nil
 }
