@@ -161,6 +161,6 @@ func (f *Filter) Template(name string, content []byte, err error) Skipped {
 	if f == nil || !f.templates || !action.Match(content) {
 		return Skipped{}
 	}
-	return Skipped{Name: name, Kind: Template, Reason: "probably a template: it contains {{, and is not YAML (" +
+	return Skipped{Name: name, Kind: Template, Reason: "probably a template: it contains {{, and cannot be read (" +
 		strings.TrimPrefix(err.Error(), "document: ") + ")"}
 }

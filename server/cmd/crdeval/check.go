@@ -148,6 +148,9 @@ func (c *checkCommand) document(ctx context.Context, service *service, s *input.
 	switch other := s.Err == nil && s.Kind != workspace.CRDKind; {
 	case c.skipReason(s) != "":
 		j.Skipped = c.skipReason(s)
+	case s.Err != nil:
+		j.Error, j.Line, _ = s.Describe(s.Err)
+		return j
 	case other && input.GroupOf(s.APIVersion) == crdGroup && s.Kind != "":
 		j.Error = fmt.Sprintf("there is no kind %s in group %s: did you mean %s?", s.Kind, crdGroup, workspace.CRDKind)
 	case other && c.SkipOtherKinds && (s.Kind != "" || s.APIVersion == ""):
