@@ -129,7 +129,10 @@ func unreadable(what string, reason Reason, err error) error {
 	}
 	e := &Error{Reason: reason, Message: what + ": " + err.Error(), Err: err}
 	var syntax *value.SyntaxError
-	if errors.As(err, &syntax) && syntax.Line > 0 {
+	if errors.As(err, &syntax) && syntax.Located() {
+		e.Message = syntax.Sentence() // callers know which document is at the position
+	}
+	if syntax != nil && syntax.Line > 0 {
 		e.Position = &Position{Line: syntax.Line, Column: syntax.Column, Offset: max(syntax.Offset, 0)}
 	}
 	return e

@@ -23,6 +23,9 @@ const maxDuplicatePaths = 64 << 20
 // dropDuplicates unlinks all members of an object but the last of each key. The parser calls it for objects in which
 // two keys may be equal. Next of the object and of the containers around it is their parent.
 func (d *Doc) dropDuplicates(object uint32, s Source) {
+	if d.keepDuplicates {
+		return
+	}
 	if d.Nodes[object].Live <= fewMembers {
 		for c := d.Nodes[object].First; c != 0; c = d.Nodes[c].Next {
 			for e := d.Nodes[c].Next; e != 0; e = d.Nodes[e].Next {
@@ -90,15 +93,14 @@ type Duplicate struct {
 	// Text is upstream's strict decoding error: duplicate field "spec.items[0].name". For the YAML body of a request, it
 	// is the YAML library's text, one for the whole document, and Path is empty.
 	Text string
-	// Pointer is the JSON pointer of the field, and Position that of its second key.
-	Pointer  string
-	Position Position
+	// Places are those of the second keys: one for JSON and manifests, and for the YAML body of a request one for each
+	// line of Text after the first one.
+	Places []DuplicatePlace
 }
 
 // HasDuplicates reports whether the text last parsed from the source has a duplicate key. It only reads a flag.
 func (d *Doc) HasDuplicates(s Source) bool {
-	return d.duplicates[s] > 0 || d.yaml[s] != nil && (d.yaml[s].strict != nil || len(d.yaml[s].repeated) > 0) ||
-		d.origins[s].repeats()
+	return d.duplicates[s] > 0 || d.yaml[s] != nil && d.yaml[s].strict != nil
 }
 
 // Duplicates yields the duplicate keys of the text last parsed from the source as an API server's strict decoder
@@ -106,16 +108,13 @@ func (d *Doc) HasDuplicates(s Source) bool {
 // nothing for the Arena.
 func (d *Doc) Duplicates(s Source) iter.Seq[Duplicate] {
 	return func(yield func(Duplicate) bool) {
-		if y := d.yaml[s]; y != nil && (y.strict != nil && !yield(Duplicate{Text: y.strict.Error()}) || !yieldRepeated(y.repeated, yield)) {
-			return
-		}
-		if o := d.origins[s]; o != nil && !yieldRepeated(o.repeated, yield) {
+		if y := d.yaml[s]; y != nil && y.strict != nil && !yield(Duplicate{Text: y.strict.Error(), Places: y.duplicatePlaces()}) {
 			return
 		}
 		if d.duplicates[s] == 0 || s == Arena {
 			return
 		}
-		positions := d.repeatedIn(s)
+		places := d.duplicatePlaces(s)
 		if d.work != nil {
 			size := DecodedSize(d.Src[s])
 			if !d.work.Grow(size) {
@@ -132,9 +131,7 @@ func (d *Doc) Duplicates(s Source) iter.Seq[Duplicate] {
 			duplicate := Duplicate{Text: f.Error()}
 			if field, ok := errors.AsType[kjson.FieldError](f); ok {
 				duplicate.Path = field.FieldPath()
-				if r, known := positions[duplicate.Path]; known {
-					duplicate.Pointer, duplicate.Position = r.path.Pointer(), r.at
-				}
+				duplicate.Places = []DuplicatePlace{places[duplicate.Path]}
 			}
 			if !yield(duplicate) {
 				return

@@ -12,8 +12,6 @@ type Origin struct {
 	begin int         // of the document in the text
 	from  *Conversion // of a document that was converted to JSON, else nil
 	path  Path        // of the document in the conversion
-
-	repeated []repeated // keys of the document in the conversion
 }
 
 // At returns the Origin of a document whose text is a part of the Text.
@@ -89,7 +87,7 @@ func (t *Text) Convert(begin, end int, l Limits) (json []byte, c *Conversion, er
 
 // At returns the Origin of the value at a path, as a document in JSON.
 func (c *Conversion) At(path Path) Origin {
-	return Origin{text: c.text, begin: c.begin, from: c, path: path, repeated: below(c.y.repeated, path)}
+	return Origin{text: c.text, begin: c.begin, from: c, path: path}
 }
 
 // position returns the position of a path in the value at a path.

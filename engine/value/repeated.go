@@ -1,49 +1,56 @@
 package value
 
 import (
-	gojson "encoding/json"
+	"maps"
 	"slices"
 
 	yamlv3 "go.yaml.in/yaml/v3"
 )
 
-// repeated is a key that occurs again in its object.
-type repeated struct {
-	path Path
-	at   Position // of the second key
-}
-
 // maxRepeated bounds the keys that are reported, as in upstream's strict decoder of JSON.
 const maxRepeated = 100
 
-// below returns the keys below a path, with paths relative to it.
-func below(all []repeated, path Path) (found []repeated) {
+// withRepeated returns JSON text that the YAML library made, which has each key once, with the repeated keys: each has
+// another member, null, before that of the library.
+func withRepeated(json []byte, all []DuplicatePlace) []byte {
+	d := Acquire()
+	defer d.Release()
+	root, err := d.Parse(json, Request, Limits{MaxBytes: maxSource})
+	if err != nil {
+		return json // the caller reports it
+	}
+	members := map[int][]byte{} // by the offset of their object
+	finder := d.Finder()
 	for _, r := range all {
-		if len(r.path) > len(path) && slices.Equal(r.path[:len(path)], path) {
-			found = append(found, repeated{r.path[len(path):], r.at})
+		last := len(r.Path) - 1
+		if object := finder.Lookup(root, r.Path[:last]); object != 0 && finder.Child(object, r.Path[last]) != 0 {
+			at := int(d.Nodes[object].Off)
+			members[at] = append(appendString(members[at], r.Path[last].Key(), false), ":null,"...)
+		}
+	}
+	out, done := make([]byte, 0, len(json)+len(all)*32), 0
+	for _, at := range slices.Sorted(maps.Keys(members)) {
+		out = append(append(out, json[done:at+1]...), members[at]...)
+		done = at + 1
+	}
+	return append(out, json[done:]...)
+}
+
+// placesBelow returns the keys below a path by their paths relative to it, as upstream writes them.
+func placesBelow(all []DuplicatePlace, path Path) map[string]DuplicatePlace {
+	found := map[string]DuplicatePlace{}
+	for _, r := range all {
+		if len(r.Path) > len(path) && slices.Equal(r.Path[:len(path)], path) {
+			own := r.Path[len(path):]
+			found[own.Dotted()] = DuplicatePlace{own, r.Position}
 		}
 	}
 	return found
 }
 
-// repeats reports whether the document has a duplicate key that its JSON text lacks.
-func (o *Origin) repeats() bool { return o != nil && len(o.repeated) > 0 }
-
-// yieldRepeated yields keys as upstream's strict decoder of JSON reports them.
-func yieldRepeated(all []repeated, yield func(Duplicate) bool) bool {
-	for _, r := range all {
-		path := r.path.Dotted()
-		text := `duplicate field "` + path + `"`
-		if !yield(Duplicate{Path: path, Text: text, Pointer: r.path.Pointer(), Position: r.at}) {
-			return false
-		}
-	}
-	return true
-}
-
 // findRepeated returns the keys that occur again in their mapping of the YAML text, each path once. Merge keys and what
 // they merge do not count.
-func (y *YAMLSource) findRepeated() []repeated {
+func (y *YAMLSource) findRepeated() []DuplicatePlace {
 	f := repeatedFinder{y: y, known: map[string]bool{}}
 	f.node(y.tree(), nil)
 	return f.found
@@ -52,7 +59,7 @@ func (y *YAMLSource) findRepeated() []repeated {
 // repeatedFinder collects the repeated keys of a tree.
 type repeatedFinder struct {
 	y     *YAMLSource
-	found []repeated
+	found []DuplicatePlace
 	known map[string]bool // by path
 }
 
@@ -98,53 +105,6 @@ func (f *repeatedFinder) merged(n *yamlv3.Node, path Path) {
 func (f *repeatedFinder) add(path Path, key *yamlv3.Node) {
 	if text := path.Dotted(); !f.known[text] && len(f.found) < maxRepeated {
 		f.known[text] = true
-		f.found = append(f.found, repeated{path.Clone(), f.y.position(key)})
+		f.found = append(f.found, DuplicatePlace{path.Clone(), f.y.position(key)})
 	}
-}
-
-// unquoted returns the content of a string in JSON.
-func unquoted(text []byte) (s string) {
-	_ = gojson.Unmarshal(text, &s) // it was parsed before
-	return s
-}
-
-// repeatedIn returns the second of the keys that occur again in the JSON text of a source, by path.
-func (d *Doc) repeatedIn(s Source) map[string]repeated {
-	found := map[string]repeated{}
-	text, path := d.Src[s], Path(nil)
-	var value func(i int) int
-	value = func(i int) int {
-		if i = skipSpace(text, i); i >= len(text) || text[i] != '{' && text[i] != '[' {
-			return skipValue(text, i)
-		}
-		object, seen := text[i] == '{', map[string]bool{}
-		for n := 0; ; n++ {
-			if i = skipSpace(text, i+1); text[i] == '}' || text[i] == ']' {
-				return i + 1
-			}
-			step := At(n)
-			if object {
-				end := skipString(text, i+1)
-				name := unquoted(text[i:end])
-				step = Name(name)
-				if path = append(path, step); seen[name] {
-					dotted := path.Dotted()
-					if _, known := found[dotted]; !known && len(found) < maxRepeated {
-						found[dotted] = repeated{path.Clone(), d.positionOf(s, uint32(i), nil)}
-					}
-				}
-				seen[name] = true
-				i = skipSpace(text, end) + 1
-			} else {
-				path = append(path, step)
-			}
-			i = skipSpace(text, value(i))
-			path = path[:len(path)-1]
-			if text[i] != ',' {
-				return i + 1
-			}
-		}
-	}
-	value(0)
-	return found
 }

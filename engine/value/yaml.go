@@ -101,7 +101,9 @@ func convertYAML(src []byte, l Limits) (json []byte, y *YAMLSource, err error) {
 		return nil, nil, err
 	}
 	if line, more := secondDocument(y.text); more {
-		return nil, nil, &SyntaxError{Offset: -1, Line: line, Column: 1,
+		y.indexLines()
+		at := y.at(uint32(y.lineBegin(line)))
+		return nil, nil, &SyntaxError{Offset: at.Offset, Line: at.Line, Column: at.Column,
 			Text: fmt.Sprintf("yaml: line %d: a second document begins here; send one document at a time", line)}
 	}
 	return json, y, nil
@@ -115,8 +117,8 @@ func convertManifest(src []byte, o *Origin, l Limits) (json []byte, y *YAMLSourc
 	}
 	y.origin = o
 	if y.strict != nil {
-		y.repeated = y.findRepeated()
-		y.strict = nil
+		y.strict, y.repeated = nil, y.findRepeated()
+		json = withRepeated(json, y.repeated)
 	}
 	return json, y, nil
 }
@@ -148,7 +150,7 @@ func convertFirst(src []byte, l Limits) (json []byte, y *YAMLSource, err error) 
 			if y.endless != nil && err.Error() == y.endless.Text {
 				return nil, nil, y.endless
 			}
-			return nil, nil, yamlError(err)
+			return nil, nil, yamlError(err).place(y.text)
 		}
 	}
 	return plainHTML(json), y, nil

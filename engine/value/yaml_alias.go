@@ -24,7 +24,10 @@ func (y *YAMLSource) checkAliases(src []byte, l Limits) error {
 	}
 	m := measure{anchors: map[*yamlv3.Node]*extent{}}
 	total := m.node(y.root)
-	y.endless = m.endless
+	if y.endless = m.endless; y.endless != nil {
+		y.indexLines()
+		y.endless.Offset = y.index.offset(y.text, y.endless.Line, y.endless.Column)
+	}
 	return l.checkExtent(total)
 }
 

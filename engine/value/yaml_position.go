@@ -16,7 +16,7 @@ type YAMLSource struct {
 	origin *Origin // of a manifest, else nil
 	strict error   // error of the strict conversion: duplicate keys; nil in a manifest
 
-	repeated []repeated // of a manifest
+	repeated []DuplicatePlace // of a manifest
 
 	endless *SyntaxError // of an anchor that contains itself, or nil
 	index   textIndex

@@ -343,7 +343,7 @@ func (w *folders) unknownKind(r *result, group string, m *workspace.Manifest) {
 func (r *result) failed(m *workspace.Manifest, err error) {
 	r.text(m, finding{severity: severityError, code: codeUnchecked}, err.Error())
 	var e *engine.Error
-	if errors.As(err, &e) && e.Position != nil && e.Position.Offset > 0 {
+	if errors.As(err, &e) && e.Position != nil {
 		r.findings[len(r.findings)-1].offset = e.Position.Offset
 	}
 }
