@@ -42,6 +42,8 @@ type Doc struct {
 	charged    int64 // bytes of nodes passed to work.Grow
 	derived    int64 // bytes passed to work.Grow by Grow
 	floats     bool  // print Floats so that they parse as Floats again
+
+	keepDuplicates bool // until Release
 }
 
 // MaxGuesses is the length of Doc.Guesses, a power of two.
@@ -70,7 +72,7 @@ func (d *Doc) Release() {
 	if n := d.charged + d.derived; n > 0 {
 		d.work.Grow(-n)
 	}
-	d.work, d.charged, d.derived = nil, 0, 0
+	d.work, d.charged, d.derived, d.keepDuplicates = nil, 0, 0, false
 	if cap(d.Nodes) > maxPooledNodes || cap(d.Slots) > 4*maxPooledNodes || cap(d.table) > 4*maxPooledNodes ||
 		cap(d.Src[Arena]) > maxPooledBytes {
 		return

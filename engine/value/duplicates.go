@@ -23,6 +23,9 @@ const maxDuplicatePaths = 64 << 20
 // dropDuplicates unlinks all members of an object but the last of each key. The parser calls it for objects in which
 // two keys may be equal. Next of the object and of the containers around it is their parent.
 func (d *Doc) dropDuplicates(object uint32, s Source) {
+	if d.keepDuplicates {
+		return
+	}
 	if d.Nodes[object].Live <= fewMembers {
 		for c := d.Nodes[object].First; c != 0; c = d.Nodes[c].Next {
 			for e := d.Nodes[c].Next; e != 0; e = d.Nodes[e].Next {
@@ -90,6 +93,8 @@ type Duplicate struct {
 	// Text is upstream's strict decoding error: duplicate field "spec.items[0].name". For YAML it is the YAML library's
 	// text, one for the whole document, and Path is empty.
 	Text string
+	// Places are those of the second keys: one for JSON, and for YAML one for each line of Text after the first one.
+	Places []DuplicatePlace
 }
 
 // HasDuplicates reports whether the text last parsed from the source has a duplicate key. It only reads a flag.
@@ -102,7 +107,7 @@ func (d *Doc) HasDuplicates(s Source) bool {
 // nothing for the Arena.
 func (d *Doc) Duplicates(s Source) iter.Seq[Duplicate] {
 	return func(yield func(Duplicate) bool) {
-		if y := d.yaml[s]; y != nil && y.strict != nil && !yield(Duplicate{Text: y.strict.Error()}) {
+		if y := d.yaml[s]; y != nil && y.strict != nil && !yield(Duplicate{Text: y.strict.Error(), Places: y.duplicatePlaces()}) {
 			return
 		}
 		if d.duplicates[s] == 0 || s == Arena {
@@ -120,10 +125,12 @@ func (d *Doc) Duplicates(s Source) iter.Seq[Duplicate] {
 		if err != nil {
 			return // it parsed before, so the caller has changed the bytes
 		}
+		places := d.duplicatePlaces(s)
 		for _, f := range found {
 			duplicate := Duplicate{Text: f.Error()}
 			if field, ok := errors.AsType[kjson.FieldError](f); ok {
 				duplicate.Path = field.FieldPath()
+				duplicate.Places = []DuplicatePlace{places[duplicate.Path]}
 			}
 			if !yield(duplicate) {
 				return

@@ -85,14 +85,17 @@ func convertYAML(src []byte, l Limits) (json []byte, y *YAMLSource, err error) {
 	if json, y.strict = convert(src, sigsyaml.YAMLToJSONStrict); y.strict != nil {
 		if json, err = convert(src, sigsyaml.YAMLToJSON); err != nil {
 			if y.endless != nil && err.Error() == y.endless.Text {
+				y.indexLines()
+				y.endless.Offset = y.index.offset(text, y.endless.Line, y.endless.Column)
 				return nil, nil, y.endless
 			}
-			return nil, nil, yamlError(err)
+			return nil, nil, yamlError(err).place(text)
 		}
 	}
 	if line, more := secondDocument(text); more {
-		return nil, nil, &SyntaxError{Offset: -1, Line: line, Column: 1,
+		e := &SyntaxError{Offset: -1, Line: line, Column: 1,
 			Text: fmt.Sprintf("yaml: line %d: a second document begins here; send one document at a time", line)}
+		return nil, nil, e.place(text)
 	}
 	return plainHTML(json), y, nil
 }

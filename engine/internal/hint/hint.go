@@ -54,7 +54,7 @@ type Finder struct {
 	finder *value.Finder
 }
 
-// New returns a Finder for a document that was validated with a plan. A nil text means that the object was not sent as
+// New returns a Finder for a document that was validated with a plan, which is nil if its version is not known. A nil text means that the object was not sent as
 // a document, for example because a patch made it; there are no hints about its values then. There are no more hints
 // once the signal fires.
 func New(p *plan.Plan, text []byte, yaml bool, limits value.Limits, stop *interrupt.Signal) *Finder {
@@ -78,6 +78,15 @@ func (f *Finder) Removed(path value.Path) *Hint {
 // that is not in it.
 func (f *Finder) Violation(v *violation.Violation, at *value.Position) *Hint {
 	switch {
+	case v.Type == violation.TypeUnknownField && len(v.Path) > 0:
+		return f.ask(v.Path, func() *Hint { return f.unknown(v.Path) })
+	case v.Type == violation.TypeDecode && v.Want != "" && at != nil:
+		return f.ask(v.Path, func() *Hint {
+			if node := f.at(v.Path); node != 0 {
+				return f.converted(node, at.Offset, []string{v.Want})
+			}
+			return nil
+		})
 	case v.Step != violation.Schema || at == nil:
 	case v.Type == field.ErrorTypeNotSupported:
 		return f.ask(v.Path, func() *Hint { return f.enum(v.Path, at.Offset) })

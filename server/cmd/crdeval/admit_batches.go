@@ -127,7 +127,6 @@ func (a *admission) evaluate(ctx context.Context, writes []*write) ([]*outcome, 
 	if err != nil {
 		return nil, err
 	}
-	var strict []*outcome
 	for i, result := range results {
 		o := sent[i]
 		if result.Err != nil {
@@ -138,11 +137,9 @@ func (a *admission) evaluate(ctx context.Context, writes []*write) ([]*outcome, 
 			a.fail(o, err, otherKind)
 			continue
 		}
-		if o.take(result.Verdict); strings.Contains(result.Verdict.GetRejection().GetMessage(), "strict decoding error") {
-			strict = append(strict, o)
-		}
+		o.take(result.Verdict)
 	}
-	return outcomes, a.validateDecoded(ctx, strict)
+	return outcomes, nil
 }
 
 // screen sets the verdicts of writes that are allowed without a warning, if the output needs nothing else. It returns
@@ -164,19 +161,6 @@ func (a *admission) screen(ctx context.Context, list []*outcome) (others []*outc
 		}
 	}
 	return others, err
-}
-
-// validateDecoded adds the violations that remain once unknown and duplicate fields are fixed.
-func (a *admission) validateDecoded(ctx context.Context, rejected []*outcome) error {
-	options := &crdevalv1.EvaluationOptions{
-		FieldValidation:  crdevalv1.FieldValidation_FIELD_VALIDATION_IGNORE,
-		CompleteMetadata: true, ItemTimeout: a.options.GetItemTimeout(), View: crdevalv1.ObjectView_OBJECT_VIEW_NONE,
-	}
-	results, err := a.admit(ctx, rejected, options)
-	for i, result := range results {
-		rejected[i].takeNext(result.Verdict.GetViolations())
-	}
-	return err
 }
 
 // admit sends the writes of outcomes.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/terminal"
@@ -75,10 +76,9 @@ func (p *textPrinter) verdict(b *bytes.Buffer, o *outcome, v *crdevalv1.Verdict)
 			fmt.Fprintf(b, "    hint: %s\n", terminal.OneLine(hint.GetText()))
 		}
 	}
-	if v.GetRejection() != nil && len(v.GetViolations()) == 0 {
-		line(nil, messageText(v.GetRejection().GetMessage()), nil)
-	}
+	reported := map[string]bool{} // unknown fields
 	for _, f := range v.GetViolations() {
+		reported[f.GetPointer()] = f.GetType() == engine.TypeUnknownField || reported[f.GetPointer()]
 		line(f.GetPosition(), violationText(f), f.GetHint())
 	}
 	explain := p.command.Explain
@@ -88,7 +88,7 @@ func (p *textPrinter) verdict(b *bytes.Buffer, o *outcome, v *crdevalv1.Verdict)
 		}
 	}
 	for _, c := range v.GetChanges().GetPruned() {
-		if explain || !v.GetAllowed() || c.GetHint() != nil {
+		if !reported[c.GetPointer()] && (explain || !v.GetAllowed() || c.GetHint() != nil) {
 			line(c.GetPosition(), "unknown field "+terminal.OneLine(c.GetPath()), c.GetHint())
 		}
 	}
@@ -101,7 +101,7 @@ func (p *textPrinter) verdict(b *bytes.Buffer, o *outcome, v *crdevalv1.Verdict)
 		}
 	}
 	for _, warning := range v.GetWarnings() {
-		fmt.Fprintf(b, "  warning: %s\n", messageText(warning))
+		fmt.Fprintf(b, "  warning: %s\n", messageText(warning.GetText()))
 	}
 	for _, t := range v.GetRuleTraces().GetTraces() {
 		printTrace(b, t)

@@ -79,6 +79,26 @@ func fileLines(s *input.Source, messages []string) []string {
 	return messages
 }
 
+// fileWarnings returns warnings with positions and line numbers of the file.
+func fileWarnings(s *input.Source, list []*crdevalv1.Warning) (all []*crdevalv1.Warning) {
+	for _, w := range list {
+		all = append(all, &crdevalv1.Warning{
+			Type: w.GetType(), Text: fileLines(s, []string{w.GetText()})[0], Field: w.GetField(), Pointer: w.GetPointer(),
+			Position: locate(s, w.GetPointer(), w.GetPosition()), Hint: w.GetHint(),
+		})
+	}
+	return all
+}
+
+// textsOf returns the texts of warnings, one a line.
+func textsOf(list []*crdevalv1.Warning) string {
+	var texts []string
+	for _, w := range list {
+		texts = append(texts, w.GetText())
+	}
+	return strings.Join(texts, "\n")
+}
+
 // positionText formats a position like a compiler. p may be nil.
 func positionText(file string, p *crdevalv1.Position) string {
 	file = terminal.OneLine(file)

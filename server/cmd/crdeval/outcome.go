@@ -50,26 +50,20 @@ func newOutcome(c *admitCommand, w *write) *outcome {
 func (o *outcome) take(v *crdevalv1.Verdict) {
 	o.Verdict.message = v
 	if o.patchName == "" {
-		locateAll(o.write.Source, v.GetViolations(), v.GetRatcheted())
+		locateAll(o.write.Source, v.GetViolations(), v.GetNext(), v.GetRatcheted())
 		for _, c := range slices.Concat(v.GetChanges().GetPruned(), v.GetChanges().GetDefaulted()) {
 			c.Position = locate(o.write.Source, c.GetPointer(), c.GetPosition())
 		}
-		v.Warnings = fileLines(o.write.Source, v.GetWarnings())
+		v.Warnings = fileWarnings(o.write.Source, v.GetWarnings())
 		if r := v.GetRejection(); r != nil {
 			texts := fileLines(o.write.Source, []string{r.GetMessage(), r.GetCause()})
 			r.Message, r.Cause = texts[0], texts[1]
 		}
 	}
-}
-
-// takeNext records the violations that the object has without unknown and duplicate fields.
-func (o *outcome) takeNext(list []*crdevalv1.Violation) {
-	if o.patchName == "" {
-		locateAll(o.write.Source, list)
+	for _, next := range v.GetNext() {
+		o.Next = append(o.Next, inREST[*crdevalv1.Violation]{next})
 	}
-	for _, v := range list {
-		o.Next = append(o.Next, inREST[*crdevalv1.Violation]{v})
-	}
+	v.Next = nil
 }
 
 func (o *outcome) allowed() bool { return o.Verdict.message.GetAllowed() }

@@ -48,7 +48,7 @@ func (s *service) registerCRD(ctx context.Context, crd *input.Source, adopt bool
 	j.Name, j.Accepted, j.Report.message = crd.Name, answer.GetAccepted(), answer.GetReport()
 	locateAll(crd, j.Report.message.GetViolations())
 	if j.Report.message != nil {
-		j.Report.message.Warnings = fileLines(crd, j.Report.message.GetWarnings())
+		j.Report.message.Warnings = fileWarnings(crd, j.Report.message.GetWarnings())
 	}
 	for _, c := range answer.GetCrd().GetStatus().GetConditions() {
 		if c.GetType() == string(apiextensionsv1.NamesAccepted) && c.GetStatus() != string(apiextensionsv1.ConditionTrue) {
@@ -84,7 +84,7 @@ func (j *crdReport) print(w io.Writer) error {
 		fmt.Fprintf(&b, "  warning: NamesAccepted False: %s: %s\n", c.GetReason(), messageText(c.GetMessage()))
 	}
 	for _, warning := range report.GetWarnings() {
-		fmt.Fprintf(&b, "  warning: %s\n", messageText(warning))
+		fmt.Fprintf(&b, "  warning: %s\n", messageText(warning.GetText()))
 	}
 	for _, v := range report.GetConversion().GetViolations() {
 		fmt.Fprintf(&b, "  warning: %s%s\n", unfitRules, violationText(v))

@@ -3,10 +3,10 @@ package main
 import (
 	"cmp"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/engine/workspace"
@@ -53,7 +53,7 @@ func (j *crdReport) result() *report.Result {
 	answer := j.Report.message
 	r := &report.Result{
 		File: j.File, Line: cmp.Or(j.Line, j.source.Line()), Name: cmp.Or(j.Name, j.source.Where()),
-		Class: workspace.CRDKind, Warnings: strings.Join(answer.GetWarnings(), "\n"), Skipped: j.Skipped, Error: j.Error,
+		Class: workspace.CRDKind, Warnings: textsOf(answer.GetWarnings()), Skipped: j.Skipped, Error: j.Error,
 		Failed: !j.Accepted, Message: answer.GetRejection().GetMessage(), Reason: answer.GetRejection().GetReason(),
 	}
 	if j.source.Conversion {
@@ -94,7 +94,7 @@ func (j *crdReport) problems(line int) (list problems) {
 		list.add(p.with(report.LevelWarning, report.NamesNotAccepted, c.GetReason()+": "+c.GetMessage()))
 	}
 	for _, warning := range answer.GetWarnings() {
-		list.add(p.warning(warning))
+		list.add(p.position(warning.GetPosition()).warning(warning))
 	}
 	for _, v := range answer.GetConversion().GetViolations() {
 		list.add(p.with(report.LevelWarning, report.ConversionRules, unfitRules+violationText(v)))
@@ -106,7 +106,7 @@ func (j *crdReport) problems(line int) (list problems) {
 func (o *outcome) result() *report.Result {
 	verdict := o.Verdict.message
 	r := &report.Result{
-		File: o.File, Line: o.Line, Name: o.title(), Class: o.Kind, Warnings: strings.Join(verdict.GetWarnings(), "\n"),
+		File: o.File, Line: o.Line, Name: o.title(), Class: o.Kind, Warnings: textsOf(verdict.GetWarnings()),
 		Skipped: o.Skipped, Error: o.Error, Failed: !o.allowed(),
 		Message: verdict.GetRejection().GetMessage(), Reason: verdict.GetRejection().GetReason(),
 	}
@@ -146,51 +146,40 @@ func (o *outcome) problems() (list problems) {
 	for _, v := range o.Next {
 		list.add(position(v.message.GetPosition()).violation(v.message))
 	}
-	unknown := report.LevelNote // of --field-validation ignore
-	switch {
-	case slices.ContainsFunc(verdict.GetWarnings(), isUnknownField):
-		unknown = report.LevelWarning
-	case isUnknownField(verdict.GetRejection().GetMessage()):
-		unknown = report.LevelError
+	known := map[string]bool{} // unknown fields that reject the object or are warned about
+	for _, v := range verdict.GetViolations() {
+		known[v.GetPointer()] = v.GetType() == engine.TypeUnknownField || known[v.GetPointer()]
 	}
-	for _, f := range verdict.GetChanges().GetPruned() {
-		of := position(f.GetPosition()).with(unknown, report.UnknownField, "unknown field "+f.GetPath())
+	for _, w := range verdict.GetWarnings() {
+		list.add(position(w.GetPosition()).warning(w))
+		known[w.GetPointer()] = w.GetType() == engine.TypeUnknownField || known[w.GetPointer()]
+	}
+	for _, f := range verdict.GetChanges().GetPruned() { // of --field-validation ignore
+		of := position(f.GetPosition()).with(report.LevelNote, report.UnknownField, "unknown field "+f.GetPath())
 		of.Hint, of.Pointer = f.GetHint().GetText(), f.GetPointer()
-		if unknown != report.LevelNote || of.Hint != "" {
+		if !known[f.GetPointer()] && of.Hint != "" {
 			list.add(of)
-		}
-	}
-	if r := verdict.GetRejection(); r != nil && len(verdict.GetViolations()) == 0 {
-		p.rejection(&list, r.GetMessage(), len(verdict.GetChanges().GetPruned()) > 0)
-	}
-	for _, warning := range verdict.GetWarnings() {
-		if !isUnknownField(warning) || unknown != report.LevelWarning { // unknown fields are in the list
-			list.add(p.warning(warning))
 		}
 	}
 	return list
 }
 
 // warning returns p with a warning of the API server.
-func (p problem) warning(text string) problem {
-	if isDuplicateField(text) {
-		return p.atLineOf(text).with(report.LevelWarning, report.DuplicateField, text)
+func (p problem) warning(w *crdevalv1.Warning) problem {
+	kind := report.Warning
+	switch w.GetType() {
+	case engine.TypeUnknownField:
+		kind = report.UnknownField
+	case engine.TypeDuplicateField:
+		kind = report.DuplicateField
+	case engine.TypeWarning:
+		if w.GetPosition() == nil && isDuplicateField(w.GetText()) { // of a CRD
+			return p.atLineOf(w.GetText()).with(report.LevelWarning, report.DuplicateField, w.GetText())
+		}
 	}
-	return p.with(report.LevelWarning, report.Warning, text)
+	p.Hint, p.Pointer = w.GetHint().GetText(), w.GetPointer()
+	return p.with(report.LevelWarning, kind, w.GetText())
 }
-
-// rejection adds the problems of a rejection without violations. If known is true, the unknown fields are known.
-func (p problem) rejection(list *problems, message string, known bool) {
-	switch {
-	case isDuplicateField(message):
-		list.add(p.atLineOf(message).with(report.LevelError, report.DuplicateField, message))
-	case known && strings.Contains(message, "strict decoding error"):
-	default:
-		list.add(p.with(report.LevelError, report.Rejected, message))
-	}
-}
-
-func isUnknownField(text string) bool { return strings.Contains(text, `unknown field "`) }
 
 // isDuplicateField recognises what the decoders of JSON and of YAML report.
 func isDuplicateField(text string) bool {

@@ -169,7 +169,9 @@ func (e *suiteEvaluator) Admit(
 	}
 	a := &suite.Answer{Allowed: v.GetAllowed(), Message: v.GetRejection().GetMessage(), Object: v.GetObject().GetJson(),
 		Violations: violationsOf(v)}
-	a.SetWarnings(v.GetWarnings())
+	for _, w := range v.GetWarnings() {
+		a.AddWarning(w.GetType(), w.GetText())
+	}
 	if of := e.schemas[groupKind{input.GroupOf(apiVersion), kind}]; of != nil {
 		if err := of.Add(ctx, apiVersion, item, a); err != nil {
 			return nil, fmt.Errorf("coverage: %w", err)
