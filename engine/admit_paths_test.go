@@ -113,7 +113,7 @@ func (a answer) verdict() string {
 
 // text is the whole answer.
 func (a answer) text() string {
-	text := a.verdict() + fmt.Sprintf("old %s\n%q\n%q\n", canonicalJSON(a.out.Old), a.out.Strict, a.out.Warnings)
+	text := a.verdict() + fmt.Sprintf("old %s\n%q\n%q\n", canonicalJSON(a.out.Old), strictTexts(a.out.Strict), warningLines(a.out.Warnings))
 	for _, c := range append(a.out.Pruned, a.out.Defaulted...) {
 		text += fmt.Sprintf("%s %s %s\n", c.Text, c.Path.Pointer(), canonicalJSON(c.Value))
 	}

@@ -58,11 +58,11 @@ func TestAdmitTerminating(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		if got := string(v.Status); v.Allowed != (c.status == "") || got != c.status || len(v.Violations) > 0 && !strings.Contains(c.status, "422") || v.Object != nil && !v.Allowed {
+		if got := string(v.Status); v.Allowed != (c.status == "") || got != c.status || (len(v.Violations) > 0) == v.Allowed || v.Object != nil && !v.Allowed {
 			t.Errorf("%s: allowed: %t, violations: %v, status\n%s\nnot\n%s", c.name, v.Allowed, v.Violations, got, c.status)
 		}
 		if len(v.Warnings) != c.warnings {
-			t.Errorf("%s: warnings %q", c.name, v.Warnings)
+			t.Errorf("%s: warnings %q", c.name, TextsOf(v.Warnings))
 		}
 	}
 	if v, err := d.Validate(context.Background(), Item{Object: widget("v1", named, ``)}, EvaluationOptions{}); err != nil || !v.Allowed {

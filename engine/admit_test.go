@@ -234,7 +234,7 @@ func TestInclude(t *testing.T) {
 		sameText(t, call+": scale", p.Scale, `{"kind":"Scale","apiVersion":"autoscaling/v1","metadata":{"name":"w","namespace":"n"},"spec":{"replicas":3},"status":{"replicas":0}}`)
 	}
 	v, err = d.Admit(context.Background(), Item{Object: widget("v1", `"name":"w","namespace":"n"`, ``)}, o)
-	if err != nil || v.Presentation == nil || v.Presentation.Scale != nil || !v.Allowed || len(v.Warnings) != 1 || !strings.HasPrefix(v.Warnings[0], "crdeval: the scale cannot be shown: ") {
+	if err != nil || v.Presentation == nil || v.Presentation.Scale != nil || !v.Allowed || len(v.Warnings) != 1 || !strings.HasPrefix(v.Warnings[0].Text, "crdeval: the scale cannot be shown: ") {
 		t.Errorf("%v: %+v", err, v)
 	}
 	if v, err = d.Admit(context.Background(), Item{Version: "v1beta1", Object: widget("v1beta1", `"name":"w","namespace":"n"`, ``)}, o); err != nil || v.Presentation == nil || v.Presentation.Scale != nil || len(v.Warnings) > 0 {
@@ -313,8 +313,8 @@ func TestAdmitObjectsTakenForLists(t *testing.T) {
 			if c.want {
 				want = 1
 			}
-			if v.Allowed != (c.name != "a rejected one") || strings.Count(strings.Join(v.Warnings, "\n"), `crdeval: an object with a list "items"`) != want {
-				t.Errorf("%s, %s: %+v %q", version, c.name, v.Rejection, v.Warnings)
+			if v.Allowed != (c.name != "a rejected one") || strings.Count(strings.Join(TextsOf(v.Warnings), "\n"), `crdeval: an object with a list "items"`) != want {
+				t.Errorf("%s, %s: %+v %q", version, c.name, v.Rejection, TextsOf(v.Warnings))
 			}
 		}
 		if version == "v2" {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/casefile"
+	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
@@ -172,12 +173,12 @@ func writeCase(t *testing.T, d *Definition, c *casefile.Case, object []byte, wan
 			continue
 		}
 		sameJSON(t, out.Object, want.Object)
-		unknown, warnings := splitStrict(out.Strict, out.Warnings)
+		unknown, texts := splitStrict(out.Strict, TextsOf(warnings(out.Warnings)))
 		if !slices.Equal(unknown, want.PrunedPaths) {
 			t.Errorf("%s: unknown fields %q, want %q", way.name, unknown, want.PrunedPaths)
 		}
-		if !slices.Equal(sorted(warnings), sorted(want.Warnings)) {
-			t.Errorf("%s: warnings %q, want %q", way.name, warnings, want.Warnings)
+		if !slices.Equal(sorted(texts), sorted(want.Warnings)) {
+			t.Errorf("%s: warnings %q, want %q", way.name, texts, want.Warnings)
 		}
 		compareViolations(t, way.name, violations(out.Violations), want.Errors)
 	}
@@ -207,9 +208,9 @@ func sorted(texts []string) []string {
 }
 
 // splitStrict takes the unknown fields apart from all other warnings.
-func splitStrict(strict, warnings []string) (unknown, rest []string) {
-	for _, text := range strict {
-		if name, ok := strings.CutPrefix(text, `unknown field "`); ok {
+func splitStrict(strict []admission.StrictError, warnings []string) (unknown, rest []string) {
+	for i := range strict {
+		if name, ok := strings.CutPrefix(strict[i].Text, `unknown field "`); ok {
 			unknown = append(unknown, strings.TrimSuffix(name, `"`))
 		}
 	}
@@ -219,6 +220,21 @@ func splitStrict(strict, warnings []string) (unknown, rest []string) {
 		}
 	}
 	return unknown, rest
+}
+
+func strictTexts(list []admission.StrictError) (texts []string) {
+	for i := range list {
+		texts = append(texts, list[i].Text)
+	}
+	return texts
+}
+
+// warningLines returns one line for each warning.
+func warningLines(list []violation.Warning) (lines []string) {
+	for _, w := range list {
+		lines = append(lines, fmt.Sprintf("%s %s %s %s %d:%d", w.Type, w.Text, w.Field, w.Path.Pointer(), w.Position.Line, w.Position.Column))
+	}
+	return lines
 }
 
 func upstreamWarnings(texts []string) (kept []string) {

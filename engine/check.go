@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -70,14 +71,14 @@ func check(ctx context.Context, d *value.Doc, manifest Document, o *Options, mem
 	crd := r.CRD
 	report := &Report{
 		Name: crd.Name, Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind, Plural: crd.Spec.Names.Plural,
-		Update: stored != nil, Generation: crd.Generation, Accepted: r.Accepted(), Warnings: admission.Sent(r.Warnings),
+		Update: stored != nil, Generation: crd.Generation, Accepted: r.Accepted(), Warnings: sent(r.Warnings),
 		HasRules: r.HasRules, LowestMinor: r.LowestMinor, LowestMinorBecause: r.LowestMinorBecause, Versions: r.Versions,
 	}
 	if report.Accepted {
 		report.KubernetesWarnings = report.Warnings
 		return report, crd, nil
 	}
-	report.KubernetesWarnings = admission.Sent(r.Warnings[:r.Decoding])
+	report.KubernetesWarnings = sent(r.Warnings[:r.Decoding])
 	report.Violations = violations(r.Violations)
 	kind := apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition").GroupKind()
 	report.Rejection = &Rejection{
@@ -88,6 +89,20 @@ func check(ctx context.Context, d *value.Doc, manifest Document, o *Options, mem
 		return nil, nil, late
 	}
 	return report, nil, nil
+}
+
+// sent returns the texts that an API server sends, and the notes of crdeval.
+func sent(texts []string) (list []string) {
+	all := make([]violation.Warning, len(texts))
+	for i, text := range texts {
+		if all[i].Text = text; strings.HasPrefix(text, admission.Notice) {
+			all[i].Type = violation.TypeNotice
+		}
+	}
+	for _, w := range admission.Sent(all) {
+		list = append(list, w.Text)
+	}
+	return list
 }
 
 // stored returns the CRD that a manifest of that name updates, nil if it creates one. The manifest keeps its conversion

@@ -103,8 +103,8 @@ func (d *Definition) judge(version string) func(context.Context, []byte) (laws.V
 		switch {
 		case len(out.Violations) > 0:
 			v.Text = out.Violations[0].Error.Error()
-		case len(out.Strict) > 0:
-			v.Text = fmt.Sprintf("%s has no field %s", version, out.Strict[0])
+		case len(out.Unknown) > 0:
+			v.Text = fmt.Sprintf("%s has no field %s", version, out.Unknown[0])
 		}
 		return v, nil
 	}

@@ -369,7 +369,7 @@ func (s *subject) evaluate(ctx context.Context, object, old []byte, wanted bool)
 		}
 		return nil, faultError(err)
 	}
-	r := &reply{allowed: out.Rejection == nil && len(out.Strict) == 0, unknown: out.Strict, object: out.Object}
+	r := &reply{allowed: out.Rejection == nil && len(out.Strict) == 0, object: out.Object}
 	for i := range out.Violations {
 		v := &out.Violations[i]
 		if v.Detail == admission.NotChecked {
@@ -381,7 +381,8 @@ func (s *subject) evaluate(ctx context.Context, object, old []byte, wanted bool)
 		}
 		r.faults, r.pointers = append(r.faults, f), append(r.pointers, v.Schema)
 	}
-	for range out.Strict {
+	for i := range out.Strict {
+		r.unknown = append(r.unknown, out.Strict[i].Text)
 		r.faults, r.pointers = append(r.faults, sample.Fault{}), append(r.pointers, "")
 	}
 	if !r.allowed && len(r.faults) == 0 {

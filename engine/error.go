@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
+	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -54,8 +55,11 @@ type Error struct {
 	Limit, Actual int64
 	// Rejection is set for ReasonObjectRejected.
 	Rejection *Rejection
+	// Violations are why a document cannot be read or is rejected. There is at least one for ReasonObjectRejected, and
+	// for a document that is not JSON or YAML.
+	Violations []Violation
 	// Warnings go with Rejection, as in Verdict.Warnings.
-	Warnings []string
+	Warnings []Warning
 	// Position is where the error is in the document, nil if that is not known.
 	Position *Position
 	// Err is the cause, if any: the error of a context, a syntax error, a *PanicError.
@@ -128,12 +132,12 @@ func unreadable(what string, reason Reason, err error) error {
 		return limitExceeded(what+": "+limit.Error(), limit, err)
 	}
 	e := &Error{Reason: reason, Message: what + ": " + err.Error(), Err: err}
-	var syntax *value.SyntaxError
-	if errors.As(err, &syntax) && syntax.Located() {
-		e.Message = syntax.Sentence() // callers know which document is at the position
-	}
-	if syntax != nil && syntax.Line > 0 {
-		e.Position = &Position{Line: syntax.Line, Column: syntax.Column, Offset: max(syntax.Offset, 0)}
+	if syntax, ok := errors.AsType[*value.SyntaxError](err); ok {
+		if syntax.Located() {
+			e.Message = syntax.Sentence() // callers know which document is at the position
+		}
+		e.Violations = violations([]violation.Violation{admission.SyntaxReason(err)})
+		e.Position = e.Violations[0].Position
 	}
 	return e
 }
@@ -148,7 +152,7 @@ func faultError(err error) error {
 	if !errors.As(err, &f) {
 		return failed(ReasonInternal, "internal error", err)
 	}
-	e := &Error{Reason: Reason(f.Code), Message: f.Text, Rejection: f.Rejection, Err: f.Cause}
+	e := &Error{Reason: Reason(f.Code), Message: f.Text, Rejection: f.Rejection, Violations: violations(f.Violations), Err: f.Cause}
 	if f.Limit != nil {
 		e.Limit, e.Actual = f.Limit.Maximum, f.Limit.Actual
 	}

@@ -95,15 +95,17 @@ func (d *Definition) write(ctx context.Context, call Call, item *Item, o *Evalua
 		d.observe(ctx, call, item, &out, start, err)
 		return nil, err
 	}
-	v.Allowed, v.Rejection, v.Warnings = out.Rejection == nil, out.Rejection, out.Warnings
+	v.Allowed, v.Rejection, v.Warnings = out.Rejection == nil, out.Rejection, warnings(out.Warnings)
 	v.Pruned, v.Defaulted, v.OmittedChanges = changes(out.Pruned), changes(out.Defaulted), out.OmittedChanges
-	v.Violations, v.Ratcheted = violations(out.Violations), violations(out.Ratcheted)
+	v.Violations, v.Next, v.Ratcheted = violations(out.Violations), violations(out.Next), violations(out.Ratcheted)
 	v.Traces, v.OmittedTraces = out.Traces, out.OmittedTraces
 	if r.StrictApart {
-		v.StrictErrors = out.Strict
+		for i := range out.Strict {
+			v.StrictErrors = append(v.StrictErrors, out.Strict[i].Text)
+		}
 	}
 	if !brief {
-		d.addHints(ctx, &r, &out, v.Violations, v.Pruned)
+		d.addHints(ctx, &r, &out, hinted{v.Violations, v.Next, v.Pruned, v.Warnings})
 	}
 	if v.Allowed {
 		v.Object, v.StoredObject, v.OldObject, v.Deletes = out.Object, out.Stored, out.Old, out.Deletes
@@ -147,12 +149,12 @@ func (d *Definition) transform(ctx context.Context, call Call, item *Item, o *Ev
 		Object: out.Object, Changed: out.Changed, Pruned: changes(out.Pruned), Defaulted: changes(out.Defaulted),
 		OmittedChanges: out.OmittedChanges, Revision: d.revision,
 	}
-	t.Presentation, t.Warnings = presenter.result(out.Warnings)
+	t.Presentation, t.Warnings = presenter.result(warnings(out.Warnings))
 	if o.View == ViewChanged && !t.Changed {
 		t.Object = nil
 	}
 	if call == CallPrune {
-		d.addHints(ctx, &r, &out, nil, t.Pruned)
+		d.addHints(ctx, &r, &out, hinted{pruned: t.Pruned})
 	}
 	d.observe(ctx, call, item, &out, start, nil)
 	return t, nil

@@ -87,7 +87,8 @@ func TestValidate(t *testing.T) {
 		{name: "unknown field warns", item: Item{Object: gadget(`,"spec":{"colour":"red"}`)}, warnings: []string{`unknown field "spec.colour"`}},
 		{name: "unknown field ignored", item: Item{Object: gadget(`,"spec":{"colour":"red"}`)}, options: EvaluationOptions{FieldValidation: FieldValidationIgnore}},
 		{name: "unknown field rejected", item: Item{Object: gadget(`,"spec":{"colour":"red","size":1,"size":2}`)}, options: EvaluationOptions{FieldValidation: FieldValidationStrict},
-			code: 400, rejection: `Gadget in version "v1" cannot be handled as a Gadget: strict decoding error: duplicate field "spec.size", unknown field "spec.colour"`},
+			code: 400, rejection: `Gadget in version "v1" cannot be handled as a Gadget: strict decoding error: duplicate field "spec.size", unknown field "spec.colour"`,
+			violations: []string{`spec.colour: unknown field | /spec/colour |  | 1:96 | DECODE`, `spec.size: duplicate field | /spec/size |  | 1:120 | DECODE`}},
 		{name: "finding with its places", item: Item{Object: JSON([]byte("{\"apiVersion\":\"example.com/v1\",\"kind\":\"Gadget\",\n\"metadata\":{\"name\":\"g\",\"namespace\":\"d\"},\n\"spec\":{\"color\":\"ä\", \"tags\":[\"a\",\"a\"]}}"))},
 			code: 422, rejection: `Gadget.example.com "g" is invalid: [spec.color: Unsupported value: "ä": supported values: "red", "blue", spec.tags[1]: Duplicate value: "a"]`,
 			violations: []string{
@@ -108,7 +109,8 @@ func TestValidate(t *testing.T) {
 		{name: "embedded resource", item: Item{Object: gadget(`,"spec":{"template":{"kind":"Pod"}}`)}, code: 422, rejection: "*",
 			violations: []string{`spec.template.apiVersion: Required value | /spec/template/apiVersion | /properties/spec/properties/template/x-kubernetes-embedded-resource | 1:107 | EMBEDDED`}},
 		{name: "another version than the endpoint's", item: Item{Version: "v1alpha1", Object: gadget("")}, code: 400, warnings: []string{deprecated},
-			rejection: "the API version in the data (example.com/v1) does not match the expected API version (example.com/v1alpha1)"},
+			rejection:  "the API version in the data (example.com/v1) does not match the expected API version (example.com/v1alpha1)",
+			violations: []string{`apiVersion: does not match the version of the request, example.com/v1alpha1 | /apiVersion |  | 1:15 | REQUEST`}},
 		{name: "another kind", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"g","namespace":"d"},"spec":{"tags":["a","a"],"color":1}}`))},
 			code: 422, rejection: `Widget.example.com "g" is invalid: [kind: Invalid value: "Widget": must be Gadget, spec.tags[1]: Duplicate value: "a"]`,
 			violations: []string{
@@ -116,23 +118,32 @@ func TestValidate(t *testing.T) {
 				`spec.tags[1]: Duplicate value: "a" | /spec/tags/1 | /properties/spec/properties/tags/x-kubernetes-list-type | 1:108 | LIST`,
 			}},
 		{name: "no kind", item: Item{Version: "v1", Object: JSON([]byte(`{"apiVersion":"example.com/v1"}`))}, code: 400,
-			rejection: `the object provided is unrecognized (must be of type Gadget): Object 'Kind' is missing in '{"apiVersion":"example.com/v1"}' ({"apiVersion":"example.com/v1" ...)`},
+			rejection:  `the object provided is unrecognized (must be of type Gadget): Object 'Kind' is missing in '{"apiVersion":"example.com/v1"}' ({"apiVersion":"example.com/v1" ...)`,
+			violations: []string{`kind: must be set | /kind |  | 1:1 | DECODE`}},
 		{name: "kind is no string", item: Item{Version: "v1", Object: JSON([]byte(`{"kind":1}`))}, code: 400,
-			rejection: `the object provided is unrecognized (must be of type Gadget): couldn't get version/kind; json parse error: json: cannot unmarshal number into Go struct field .kind of type string ({"kind":1})`},
+			rejection:  `the object provided is unrecognized (must be of type Gadget): couldn't get version/kind; json parse error: json: cannot unmarshal number into Go struct field .kind of type string ({"kind":1})`,
+			violations: []string{`apiVersion: must be set | /apiVersion |  | 1:1 | DECODE`, `kind: must be a string, not an integer | /kind |  | 1:9 | DECODE`}},
 		{name: "apiVersion is null", item: Item{Version: "v1", Object: JSON([]byte(`{"kind":"Gadget","apiVersion":null}`))}, code: 400,
-			rejection: `Gadget in version "" cannot be handled as a Gadget: .apiVersion accessor error: <nil> is of the type <nil>, expected string`},
+			rejection:  `Gadget in version "" cannot be handled as a Gadget: .apiVersion accessor error: <nil> is of the type <nil>, expected string`,
+			violations: []string{`apiVersion: must be a string, not null | /apiVersion |  | 1:31 | DECODE`}},
 		{name: "no JSON", item: Item{Version: "v1", Object: JSON([]byte(`{"kind"`))}, code: 400,
-			rejection: `the object provided is unrecognized (must be of type Gadget): couldn't get version/kind; json parse error: unexpected end of JSON input ({"kind")`},
+			rejection:  `the object provided is unrecognized (must be of type Gadget): couldn't get version/kind; json parse error: unexpected end of JSON input ({"kind")`,
+			violations: []string{`invalid JSON: unexpected end of JSON input |  |  | 1:8 | DECODE`}},
 		{name: "no JSON object", item: Item{Object: JSON([]byte(`[1]`))}, code: 400,
-			rejection: `the object provided is unrecognized (must be of type Gadget): couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" } (5b315d)`},
+			rejection:  `the object provided is unrecognized (must be of type Gadget): couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" } (5b315d)`,
+			violations: []string{`must be an object, not a list |  |  | 1:1 | DECODE`}},
 		{name: "no YAML", item: Item{Version: "v1", Object: YAML([]byte("a: [b"))}, code: 400,
-			rejection: `the object provided is unrecognized (must be of type Gadget): yaml: line 1: did not find expected ',' or ']' (613a205b62)`},
+			rejection:  `the object provided is unrecognized (must be of type Gadget): yaml: line 1: did not find expected ',' or ']' (613a205b62)`,
+			violations: []string{`invalid YAML: did not find expected ',' or ']' |  |  | 1:1 | DECODE`}},
 		{name: "metadata of the wrong type", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"labels":{"a":1}}}`))}, code: 400,
-			rejection: `Gadget in version "v1" cannot be handled as a Gadget: json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string`},
+			rejection:  `Gadget in version "v1" cannot be handled as a Gadget: json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string`,
+			violations: []string{`metadata.labels[a]: must be a string, not an integer | /metadata/labels/a |  | 1:74 | DECODE`}},
 		{name: "another namespace than the request's", item: Item{Namespace: "other", Object: gadget("")}, code: 400,
-			rejection: "the namespace of the provided object does not match the namespace sent on the request"},
+			rejection:  "the namespace of the provided object does not match the namespace sent on the request",
+			violations: []string{`metadata.namespace: does not match the namespace of the request, "other" | /metadata/namespace |  | 1:83 | REQUEST`}},
 		{name: "another name than the request's", item: Item{Name: "other", Object: gadget("")}, code: 400,
-			rejection: "the name of the object (g) does not match the name on the URL (other)"},
+			rejection:  "the name of the object (g) does not match the name on the URL (other)",
+			violations: []string{`metadata.name: does not match the name of the request, "other" | /metadata/name |  | 1:67 | REQUEST`}},
 		{name: "the request's namespace", item: Item{Namespace: "d", Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g"}}`))}},
 		{name: "no namespace", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g"}}`))}, code: 422,
 			rejection:  `Gadget.example.com "g" is invalid: metadata.namespace: Required value`,
@@ -169,8 +180,8 @@ func TestValidate(t *testing.T) {
 			if !slices.Equal(got, tt.violations) {
 				t.Errorf("violations\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(tt.violations, "\n\t"))
 			}
-			if !slices.Equal(v.Warnings, tt.warnings) {
-				t.Errorf("warnings %q, want %q", v.Warnings, tt.warnings)
+			if !slices.Equal(TextsOf(v.Warnings), tt.warnings) {
+				t.Errorf("warnings %q, want %q", TextsOf(v.Warnings), tt.warnings)
 			}
 			switch {
 			case v.Allowed != (tt.rejection == "") || v.Allowed != (v.Rejection == nil):
@@ -222,7 +233,7 @@ func TestVerdictChanges(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(alone.Pruned)+len(alone.Defaulted) > 0 || alone.Allowed != v.Allowed || !slices.Equal(alone.Warnings, v.Warnings) {
+			if len(alone.Pruned)+len(alone.Defaulted) > 0 || alone.Allowed != v.Allowed || !slices.Equal(TextsOf(alone.Warnings), TextsOf(v.Warnings)) {
 				t.Errorf("%s: the verdict alone is %+v, want that of %+v without changes", tt.name, alone, v)
 			}
 		}

@@ -131,8 +131,8 @@ func TestPatch(t *testing.T) {
 			if c.code == 0 != v.Allowed || c.code != 0 && (v.Rejection.Code != c.code || !strings.Contains(v.Rejection.Message, c.message)) {
 				t.Errorf("rejection %+v, want %d %s", v.Rejection, c.code, c.message)
 			}
-			if !strings.Contains(strings.Join(v.Warnings, "\n"), c.warning) || c.warning == "" && len(v.Warnings) > 0 && c.code != 500 {
-				t.Errorf("warnings %q, want %q", v.Warnings, c.warning)
+			if !strings.Contains(strings.Join(TextsOf(v.Warnings), "\n"), c.warning) || c.warning == "" && len(v.Warnings) > 0 && c.code != 500 {
+				t.Errorf("warnings %q, want %q", TextsOf(v.Warnings), c.warning)
 			}
 			if c.violation != "" && (len(v.Violations) == 0 || v.Violations[0].Field != c.violation || v.Violations[0].Position == nil || v.Violations[0].Position.Line != c.line || v.Violations[0].Position.Column != c.column) {
 				t.Errorf("violations %+v %+v, want %s at %d:%d", v.Violations, v.Violations[0].Position, c.violation, c.line, c.column)

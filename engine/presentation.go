@@ -10,7 +10,7 @@ import (
 type presenter struct {
 	options      PresentationOptions
 	presentation *Presentation
-	notes        []string // what could not be presented
+	notes        []Warning // what could not be presented
 }
 
 // newPresenter makes a request call the presenter with the resulting object.
@@ -55,12 +55,12 @@ func (p *presenter) present(v *admission.Version, t admission.Tree) {
 
 func (p *presenter) note(what string, err error) {
 	if err != nil {
-		p.notes = append(p.notes, admission.Notice+what+" cannot be shown: "+err.Error())
+		p.notes = append(p.notes, Warning{Type: TypeNotice, Text: admission.Notice + what + " cannot be shown: " + err.Error()})
 	}
 }
 
 // result returns the presentation, and the warnings with notes about what could not be presented.
-func (p *presenter) result(warnings []string) (*Presentation, []string) {
+func (p *presenter) result(warnings []Warning) (*Presentation, []Warning) {
 	if p == nil || p.presentation == nil {
 		return nil, warnings
 	}

@@ -47,7 +47,7 @@ func checkViolations(t *testing.T, name string, x *engine.Sample, v *engine.Verd
 	t.Helper()
 	c := x.Constraint
 	if c.Kind == "unknown field" {
-		if len(v.Violations) > 0 || strings.Count(v.Rejection.Message, `unknown field "`) != 1 {
+		if len(v.Violations) != 1 || v.Violations[0].Type != engine.TypeUnknownField || strings.Count(v.Rejection.Message, `unknown field "`) != 1 {
 			t.Errorf("%s: %s: %s has %s", name, c, x.Object, v.Rejection.Message)
 		}
 		return

@@ -92,7 +92,8 @@ func (d *Definition) SetScale(ctx context.Context, version string, object, scale
 		if cause := out.Rejection.Cause; !strings.Contains(message, cause) { // the API server's text lacks the cause of a decoding error
 			message += ": " + cause
 		}
-		return nil, &Error{Reason: ReasonObjectRejected, Message: message, Rejection: out.Rejection, Warnings: out.Warnings}
+		return nil, &Error{Reason: ReasonObjectRejected, Message: message, Rejection: out.Rejection,
+			Violations: violations(out.Violations), Warnings: warnings(out.Warnings)}
 	}
 	return out.Object, nil
 }

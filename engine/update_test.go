@@ -41,7 +41,7 @@ status: {phase: b}
 			ratcheted: []string{"/status/phase"}},
 		{name: "status", item: Item{Object: object(version, `,"status":{"size":1}`), OldObject: old, Subresource: "status"}},
 		{name: "status as it was", item: Item{Object: object(version, `,"status":{"phase":"b"}`), OldObject: old, Subresource: "status"}, ratcheted: []string{"/status/phase"}},
-		{name: "no status there", item: Item{Version: "v1alpha1", Object: object(version, ``), OldObject: old, Subresource: "status"}, rejection: "NotFound"},
+		{name: "no status there", item: Item{Version: "v1alpha1", Object: object(version, ``), OldObject: old, Subresource: "status"}, rejection: "NotFound", found: []string{""}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			v, err := d.Validate(context.Background(), tt.item, tt.o)

@@ -12,9 +12,13 @@ type Verdict struct {
 	// Rejection is the API server's answer to a write that is not accepted, nil otherwise.
 	Rejection *Rejection
 	// Violations are sorted by position in the document, then by the order of the schema. In a YAML document, members
-	// are ordered by key, since an API server converts it to JSON first. They are empty for an object that
-	// cannot be decoded. More violations than the limits allow are an Error.
+	// are ordered by key, since an API server converts it to JSON first. A rejected write has at least one, of a Type of
+	// upstream or of this package. More violations than the limits allow are an Error, except for unknown and duplicate
+	// fields, of which Rejection then has more.
 	Violations []Violation
+	// Next are the violations that remain once the unknown and duplicate fields are fixed for which strict decoding
+	// rejects the object. It is empty for a part of a write, and without such a rejection, whose Status it never is in.
+	Next []Violation
 	// Ratcheted are the violations of an update that do not reject it, without duplicates: violations of values that
 	// did not change, and of sets and map lists if a list of the old object was already invalid. API servers return
 	// those of rules as warnings, which Warnings has as well, and do not report the others.
@@ -23,8 +27,9 @@ type Verdict struct {
 	// 4 MiB of paths.
 	Traces        []RuleTrace
 	OmittedTraces int
-	// Warnings are the texts of the Warning headers that the API server would send. The caller must not modify the slice.
-	Warnings []string
+	// Warnings are those that an API server sends as Warning headers, and crdeval's own: see Warning.Type. TextsOf
+	// returns the texts.
+	Warnings []Warning
 	// StrictErrors, for StageBody and StageBodyAndValidate, are the errors of strict decoding: duplicate fields, then
 	// unknown ones. They are empty for FieldValidationIgnore.
 	StrictErrors []string
@@ -84,7 +89,7 @@ type Transformed struct {
 	Pruned         []FieldChange
 	Defaulted      []FieldChange
 	OmittedChanges int
-	Warnings       []string
+	Warnings       []Warning
 	// Presentation is what EvaluationOptions.Include asks of Read.
 	Presentation *Presentation
 	// Revision is Definition.Revision.

@@ -8,19 +8,23 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/hint"
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
+	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// Violation is one error of an object or a CRD. Error returns upstream's text.
+// Violation is one error of an object or a CRD, or another reason to reject it. Error returns the text, which for a
+// field error is upstream's.
 type Violation struct {
-	// Type is the field.ErrorType as metav1.CauseType spells it: FieldValueRequired, FieldValueInvalid, ….
+	// Type is the field.ErrorType as metav1.CauseType spells it: FieldValueRequired, FieldValueInvalid, …. For reasons
+	// that are not field errors of upstream, it is one of the types of this package, from TypeSyntax to TypeRejected.
 	Type string
-	// Field is upstream's text for the field, "<nil>" included. It is for people: two fields can have the same text.
+	// Field is upstream's text for the field, "<nil>" included. It is for people: two fields can have the same text. It is
+	// empty for a reason that is not about a field.
 	Field string
-	// Message is upstream's field.Error.ErrorBody().
+	// Message is upstream's field.Error.ErrorBody(), or one short sentence.
 	Message string
-	// Detail is upstream's field.Error.Detail, which Message contains.
+	// Detail is upstream's field.Error.Detail, which Message contains. For other reasons it is Message.
 	Detail string
 	// BadValue is the invalid value as JSON, nil if upstream omits it. null and "" are values.
 	BadValue []byte
@@ -40,8 +44,13 @@ type Violation struct {
 	Hint *Hint
 }
 
-// Error returns upstream's text: the field, a colon, the message.
-func (v Violation) Error() string { return v.Field + ": " + v.Message }
+// Error returns the field, a colon and the message, which for a field error is upstream's text.
+func (v Violation) Error() string {
+	if v.Field == "" {
+		return v.Message
+	}
+	return v.Field + ": " + v.Message
+}
 
 // RuleRef identifies a rule of x-kubernetes-validations.
 type RuleRef = violation.RuleRef
@@ -102,23 +111,45 @@ func newViolation(v *violation.Violation, at value.Position, texts *value.Slab) 
 	return out
 }
 
-// addHints adds hints to the violations and pruned fields of an outcome. The lists correspond to those of the outcome.
-func (d *Definition) addHints(
-	ctx context.Context, r *admission.Request, out *admission.Outcome, list []Violation, pruned []FieldChange,
-) {
-	if len(list) == 0 && len(pruned) == 0 || out.Version == nil || out.Version.Plan == nil {
+// hinted are the parts of a result that get hints, each nil or as long as the list of the outcome that it is made of.
+type hinted struct {
+	violations, next []Violation
+	pruned           []FieldChange
+	warnings         []Warning
+}
+
+// addHints adds hints to a result.
+func (d *Definition) addHints(ctx context.Context, r *admission.Request, out *admission.Outcome, to hinted) {
+	if len(to.violations)+len(to.next)+len(to.pruned)+len(to.warnings) == 0 {
 		return
+	}
+	var compiled *plan.Plan
+	if out.Version != nil {
+		compiled = out.Version.Plan
 	}
 	text := r.Body
 	if r.Patch != 0 || r.Scale {
 		text = nil // the object that was validated is in no document
 	}
-	finder := hint.New(out.Version.Plan, text, r.YAML, r.Origin, d.limits, interrupt.Of(ctx))
-	for i := range list {
-		list[i].Hint = finder.Violation(&out.Violations[i], list[i].Position)
+	finder := hint.New(compiled, text, r.YAML, r.Origin, d.limits, interrupt.Of(ctx))
+	for i := range to.violations {
+		to.violations[i].Hint = finder.Violation(&out.Violations[i], to.violations[i].Position)
 	}
-	for i := range pruned {
-		pruned[i].Hint = finder.Removed(out.Pruned[i].Path)
+	for i := range to.next {
+		to.next[i].Hint = finder.Violation(&out.Next[i], to.next[i].Position)
+	}
+	unknown := map[string]*Hint{}
+	for i := range to.pruned {
+		h := finder.Removed(out.Pruned[i].Path)
+		to.pruned[i].Hint, unknown[to.pruned[i].Pointer] = h, h
+	}
+	for i := range to.warnings {
+		if w := &to.warnings[i]; w.Type == TypeUnknownField && w.Pointer != "" {
+			known := false
+			if w.Hint, known = unknown[w.Pointer]; !known {
+				w.Hint = finder.Removed(out.Warnings[i].Path)
+			}
+		}
 	}
 	finder.Close() // not deferred: after a panic its memory must not return to the pool
 }

@@ -170,7 +170,7 @@ func (d bodyDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into
 		return nil, &d.kind, err
 	}
 	if v.Valid {
-		s.decoded, s.warnings, s.readsAsWritten = v.Object, v.Warnings, v.ReadsAsWritten
+		s.decoded, s.warnings, s.readsAsWritten = v.Object, engine.TextsOf(v.Warnings), v.ReadsAsWritten
 		out.speculation = s
 	}
 	for _, text := range v.StrictErrors {

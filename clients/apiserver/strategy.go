@@ -123,7 +123,7 @@ func (s *strategy) finish(ctx context.Context, obj, before runtime.Object) {
 		out.err = unevaluated(err)
 		return
 	}
-	out.warnings = v.Warnings
+	out.warnings = engine.TextsOf(v.Warnings)
 	if out.err = rejected(v); out.err != nil {
 		return
 	}

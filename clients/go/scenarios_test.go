@@ -361,7 +361,7 @@ func verdictMap(r crdeval.Result) map[string]any {
 	}
 	all := map[string]any{
 		"allowed": r.Allowed(), "violations": violationMaps(r.Verdict.GetViolations()),
-		"ratcheted": violationMaps(r.Verdict.GetRatcheted()), "warnings": anyList(r.Verdict.GetWarnings()),
+		"ratcheted": violationMaps(r.Verdict.GetRatcheted()), "warnings": warningTexts(r.Verdict.GetWarnings()),
 	}
 	addRejection(all, r.Verdict.GetRejection())
 	addText(all, "object", r.Object())
@@ -370,11 +370,19 @@ func verdictMap(r crdeval.Result) map[string]any {
 	return all
 }
 
+func warningTexts(list []*crdevalv1.Warning) []any {
+	texts := []any{}
+	for _, w := range list {
+		texts = append(texts, w.GetText())
+	}
+	return texts
+}
+
 func transformedMap(t crdeval.Transformed) map[string]any {
 	if t.Err != nil {
 		return map[string]any{"error": errorMap(t.Err)}
 	}
-	all := map[string]any{"changed": t.GetChanged(), "warnings": anyList(t.GetWarnings())}
+	all := map[string]any{"changed": t.GetChanged(), "warnings": warningTexts(t.GetWarnings())}
 	addRejection(all, t.GetRejection())
 	addText(all, "object", t.GetObject().GetJson())
 	addChanges(all, t.GetChanges())
@@ -429,14 +437,6 @@ func addChanges(all map[string]any, changes *crdevalv1.ObjectChanges) {
 		}
 		all[key] = fields
 	}
-}
-
-func anyList(texts []string) []any {
-	all := make([]any, len(texts))
-	for i, text := range texts {
-		all[i] = text
-	}
-	return all
 }
 
 // difference returns the path of the first difference between a step's `expect` and its outcome, or "". README.md of

@@ -49,14 +49,12 @@ type Answer struct {
 // noticePrefix is the prefix of crdeval's own warnings.
 const noticePrefix = "crdeval: "
 
-// SetWarnings sets Warnings and Notes.
-func (a *Answer) SetWarnings(all []string) {
-	for _, text := range all {
-		if note, own := strings.CutPrefix(text, noticePrefix); own {
-			a.Notes = append(a.Notes, note)
-		} else {
-			a.Warnings = append(a.Warnings, text)
-		}
+// AddWarning adds a warning of a type of package engine to Warnings or Notes.
+func (a *Answer) AddWarning(kind, text string) {
+	if kind == engine.TypeNotice {
+		a.Notes = append(a.Notes, strings.TrimPrefix(text, noticePrefix))
+	} else {
+		a.Warnings = append(a.Warnings, text)
 	}
 }
 
@@ -176,7 +174,9 @@ func (l *local) Admit(
 		return nil, err
 	}
 	a := &Answer{Allowed: v.Allowed, Object: v.Object, Violations: violations(v.Violations)}
-	a.SetWarnings(v.Warnings)
+	for i := range v.Warnings {
+		a.AddWarning(v.Warnings[i].Type, v.Warnings[i].Text)
+	}
 	if v.Rejection != nil {
 		a.Message = v.Rejection.Message
 	}

@@ -3,7 +3,10 @@ package suite
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
+
+	"github.com/crdeval/crdeval/engine"
 )
 
 // expectation is what a test expects of its last write.
@@ -144,14 +147,15 @@ func (e *expectation) checkCauses(a *Answer, add func(line int, expected, got st
 	if !e.hasCauses {
 		return
 	}
-	found, others := assign(len(e.causes), a.Violations, func(i int, v *Violation) bool { return e.causes[i].match(v) })
+	causes := slices.DeleteFunc(slices.Clone(a.Violations), func(v Violation) bool { return !engine.IsCause(v.Type) })
+	found, others := assign(len(e.causes), causes, func(i int, v *Violation) bool { return e.causes[i].match(v) })
 	for i := range e.causes {
 		if found[i] {
 			continue
 		}
 		got := "no such cause"
 		switch {
-		case len(a.Violations) == 0:
+		case len(causes) == 0:
 			got = "no causes, but the error: " + a.Message
 		case len(others) > 0:
 			got += "; other causes: " + listed(others)

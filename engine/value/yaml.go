@@ -148,6 +148,8 @@ func convertFirst(src []byte, l Limits) (json []byte, y *YAMLSource, err error) 
 	if json, y.strict = convert(src, sigsyaml.YAMLToJSONStrict); y.strict != nil {
 		if json, err = convert(src, sigsyaml.YAMLToJSON); err != nil {
 			if y.endless != nil && err.Error() == y.endless.Text {
+				y.indexLines()
+				y.endless.Offset = y.index.offset(y.text, y.endless.Line, y.endless.Column)
 				return nil, nil, y.endless
 			}
 			return nil, nil, yamlError(err).place(y.text)

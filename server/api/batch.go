@@ -275,7 +275,7 @@ const (
 
 // prepare charges the memory that the lists of a result take as messages, which is several times their encodedSize. It
 // returns an error if they cannot fit in the response.
-func (b *budget) prepare(list []engine.Violation, pruned, defaulted []engine.FieldChange) error {
+func (b *budget) prepare(violations int, pruned, defaulted []engine.FieldChange) error {
 	texts, changes := 0, len(pruned)+len(defaulted)
 	for _, fields := range [][]engine.FieldChange{pruned, defaulted} {
 		for i := range fields {
@@ -286,7 +286,7 @@ func (b *budget) prepare(list []engine.Violation, pruned, defaulted []engine.Fie
 		b.discarded.Add(int64(texts))
 		return b.exceeded()
 	}
-	return b.charge(int64(len(list)*violationMemory + changes*changeMemory))
+	return b.charge(int64(violations*violationMemory + changes*changeMemory))
 }
 
 // charge charges bytes to the lease of the call.

@@ -78,9 +78,10 @@ type Error struct {
 	Reason       crdevalv1.ErrorReason
 	Message      string
 	Metadata     map[string]string
-	RetryDelay   time.Duration  // of OVERLOADED, with jitter; 0: about a second
-	report       *engine.Report // of a rejected CRD; nil otherwise
-	shuttingDown bool           // OVERLOADED because the server shuts down
+	RetryDelay   time.Duration      // of OVERLOADED, with jitter; 0: about a second
+	report       *engine.Report     // of a rejected CRD; nil otherwise
+	violations   []engine.Violation // of a document that cannot be read
+	shuttingDown bool               // OVERLOADED because the server shuts down
 }
 
 // Error returns the message.
@@ -178,7 +179,9 @@ var limitNames = map[string]string{"max_table_bytes": "max_message_bytes", "max_
 
 // engineProblem converts an error of the engine.
 func engineProblem(e *engine.Error) *Error {
-	p := &Error{Reason: reasonNamed(string(e.Reason)), Message: e.Message, Metadata: map[string]string{}}
+	p := &Error{
+		Reason: reasonNamed(string(e.Reason)), Message: e.Message, Metadata: map[string]string{}, violations: e.Violations,
+	}
 	if e.Reason == engine.ReasonObjectRejected { // an old object that no API server could have stored
 		p.Reason, p.Metadata["field"] = crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT, "old_object"
 	}
@@ -253,6 +256,10 @@ func (e *Error) status() *statusv1.Status {
 		excerpt, omitted := reportExcerpt(e.report)
 		info.Metadata["omitted_violations"] = strconv.Itoa(omitted)
 		details = append(details, excerpt)
+	}
+	if len(e.violations) > 0 {
+		list := e.violations[:min(len(e.violations), maxErrorDetails)]
+		details = append(details, &crdevalv1.ViolationList{Violations: violations(list)})
 	}
 	if e.Reason == crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED {
 		delay := cmp.Or(e.RetryDelay, Jitter(defaultRetryDelay))
@@ -419,6 +426,15 @@ func bounded(text string, maximum int) string {
 
 // quoted returns a value of a request for an error text.
 func quoted(text string) string { return strconv.Quote(bounded(text, maxQuotedBytes)) }
+
+// violationsIn returns the violations of an error of the engine.
+func violationsIn(err error) []*crdevalv1.Violation {
+	var e *engine.Error
+	if errors.As(err, &e) {
+		return violations(e.Violations)
+	}
+	return nil
+}
 
 // rejectionIn returns what an API server would answer instead, if an error of the engine says so; nil otherwise.
 func rejectionIn(err error) *crdevalv1.Rejection {

@@ -161,13 +161,15 @@ func transforming(f transformation) evaluator[crdevalv1.TransformResult] {
 			transformed := &crdevalv1.TransformedObject{Revision: d.Revision(), Rejection: rejectionIn(err)}
 			switch {
 			case err == nil:
-				if err := b.budget.prepare(nil, t.Pruned, t.Defaulted); err != nil {
+				if err := b.budget.prepare(0, t.Pruned, t.Defaulted); err != nil {
 					return nil, err
 				}
-				transformed.Changed, transformed.Warnings, transformed.Object = t.Changed, allValid(t.Warnings), JSON(t.Object)
+				transformed.Changed, transformed.Warnings, transformed.Object = t.Changed, warnings(t.Warnings), JSON(t.Object)
 				transformed.Changes, transformed.Presentation = changes(t.Pruned, t.Defaulted, t.OmittedChanges), presentation(t.Presentation)
 			case transformed.Rejection == nil:
 				return nil, err
+			default:
+				transformed.Violations = violationsIn(err)
 			}
 			result := &crdevalv1.TransformResult{Result: &crdevalv1.TransformResult_Transformed{Transformed: transformed}}
 			return result, b.budget.take(encodedSize(result))
@@ -187,7 +189,7 @@ type plainResult struct {
 // isPlain reports whether the result of a verdict is a plainResult.
 func isPlain(v *engine.Verdict) bool {
 	return v.Allowed && !v.Deletes && !v.Unchanged && !v.ReadsAsWritten && !v.Valid && v.Rejection == nil && v.Presentation == nil &&
-		len(v.Violations) == 0 &&
+		len(v.Violations)+len(v.Next) == 0 &&
 		len(v.Ratcheted)+len(v.StrictErrors)+len(v.Traces)+v.OmittedTraces+len(v.Warnings)+len(v.Pruned)+len(v.Defaulted)+v.OmittedChanges+len(v.Status) == 0 &&
 		v.Object == nil && v.StoredObject == nil && v.OldObject == nil
 }
@@ -198,7 +200,7 @@ func (b *batch) verdictResult(v *engine.Verdict) (*crdevalv1.VerdictResult, erro
 	if p := b.plain.Load(); plain && p != nil && p.GetVerdict().Revision == v.Revision {
 		return p.VerdictResult, b.budget.take(p.size)
 	}
-	if err := b.budget.prepare(v.Violations, v.Pruned, v.Defaulted); err != nil {
+	if err := b.budget.prepare(len(v.Violations)+len(v.Next), v.Pruned, v.Defaulted); err != nil {
 		return nil, err
 	}
 	result := &crdevalv1.VerdictResult{Result: &crdevalv1.VerdictResult_Verdict{Verdict: VerdictMessage(v)}}

@@ -11,7 +11,7 @@ import (
 func VerdictMessage(v *engine.Verdict) *crdevalv1.Verdict {
 	m := &crdevalv1.Verdict{
 		Allowed: v.Allowed, Revision: v.Revision, Rejection: rejection(v.Rejection), Violations: violations(v.Violations),
-		Ratcheted: violations(v.Ratcheted), Warnings: allValid(v.Warnings), Changes: changes(v.Pruned, v.Defaulted, v.OmittedChanges),
+		Ratcheted: violations(v.Ratcheted), Warnings: warnings(v.Warnings), Next: violations(v.Next), Changes: changes(v.Pruned, v.Defaulted, v.OmittedChanges),
 		RuleTraces: ruleTraces(v.Traces, v.OmittedTraces), Object: JSON(v.Object), StoredObject: JSON(v.StoredObject),
 		OldObject: JSON(v.OldObject), Deletes: v.Deletes, Unchanged: v.Unchanged, ReadsAsWritten: v.ReadsAsWritten,
 		StrictErrors: allValid(v.StrictErrors), Presentation: presentation(v.Presentation),

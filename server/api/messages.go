@@ -256,6 +256,15 @@ func violation(v *engine.Violation) *crdevalv1.Violation {
 
 func violations(list []engine.Violation) []*crdevalv1.Violation { return convertAll(list, violation) }
 
+func warnings(list []engine.Warning) []*crdevalv1.Warning { return convertAll(list, warning) }
+
+func warning(w *engine.Warning) *crdevalv1.Warning {
+	return &crdevalv1.Warning{
+		Type: w.Type, Text: valid(w.Text), Field: valid(w.Field), Pointer: valid(w.Pointer), Position: position(w.Position),
+		Hint: hint(w.Hint),
+	}
+}
+
 func position(p *engine.Position) *crdevalv1.Position {
 	if p == nil {
 		return nil
@@ -364,10 +373,19 @@ func traceStep(s *engine.TraceStep) *crdevalv1.TraceStep {
 func report(r *engine.Report) *crdevalv1.CrdReport {
 	return &crdevalv1.CrdReport{
 		KubernetesWarnings: allValid(r.KubernetesWarnings),
-		Violations:         violations(r.Violations), Warnings: allValid(r.Warnings), Rejection: rejection(r.Rejection), Update: r.Update,
+		Violations:         violations(r.Violations), Warnings: convertAll(r.Warnings, crdWarning), Rejection: rejection(r.Rejection), Update: r.Update,
 		LowestMinor: int32(r.LowestMinor), LowestMinorReason: valid(r.LowestMinorBecause),
 		Versions: convertAll(r.Versions, versionReport), Conversion: conversionReport(r.Conversion),
 	}
+}
+
+// crdWarning returns the message for the text of a warning about a CRD.
+func crdWarning(text *string) *crdevalv1.Warning {
+	w := &crdevalv1.Warning{Type: engine.TypeWarning, Text: valid(*text)}
+	if strings.HasPrefix(*text, "crdeval: ") {
+		w.Type = engine.TypeNotice
+	}
+	return w
 }
 
 func versionReport(v *engine.VersionInfo) *crdevalv1.VersionReport {

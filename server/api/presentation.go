@@ -178,7 +178,7 @@ func (s *presentationService) SetScale(ctx context.Context, r *crdevalv1.SetScal
 	m.Object, m.Rejection, m.Revision, err = s.scale(ctx, r, r.GetObject(), func(ctx context.Context, on *subject) ([]byte, error) {
 		text, err := on.definition.SetScale(ctx, on.version, on.objects[0], scale)
 		if e := (*engine.Error)(nil); errors.As(err, &e) {
-			m.Warnings = allValid(e.Warnings)
+			m.Violations, m.Warnings = violations(e.Violations), warnings(e.Warnings)
 		}
 		return text, err
 	})

@@ -102,7 +102,7 @@ func (f *form) apply(request any) {
 // rejectable answers may be an API server's rejection, warned ones have warnings in headers, tagged ones an etag.
 type (
 	rejectable interface{ GetRejection() *crdevalv1.Rejection }
-	warned     interface{ GetWarnings() []string }
+	warned     interface{ GetWarnings() []*crdevalv1.Warning }
 	tagged     interface {
 		GetEtag() string
 		GetDocument() *crdevalv1.Document
@@ -126,8 +126,8 @@ func writeHead(ctx context.Context, w http.ResponseWriter, answer proto.Message)
 	h := w.Header()
 	message := answer.ProtoReflect().Interface() // which grpc-gateway has wrapped
 	if a, ok := message.(warned); ok {
-		for _, text := range a.GetWarnings() {
-			h.Add("Warning", warningHeader(text))
+		for _, one := range a.GetWarnings() {
+			h.Add("Warning", warningHeader(one.GetText()))
 		}
 	}
 	if rejection := rejectionOf(message); rejection != nil {

@@ -299,18 +299,11 @@ func (w *folders) checkObject(ctx context.Context, r *result, m *workspace.Manif
 			fixes: func(d *quickfix.Document) []quickfix.Fix { return d.Unknown(p) },
 		})
 	}
-	if verdict.Rejection != nil && len(verdict.Violations) == 0 {
-		r.rejected(m, verdict.Rejection.Message, severityError)
-	}
-	warnings := slices.DeleteFunc(slices.Clone(verdict.Warnings), func(text string) bool {
-		return strings.Contains(text, `unknown field "`) // a pruned field
-	})
-	r.warned(m, warnings, severity, func(of *quickfix.Document, text string) quickfix.Warned {
-		if place := of.Warning(text); place.Pointer != "" {
-			return place
+	for i := range verdict.Warnings {
+		if w := &verdict.Warnings[i]; w.Type != engine.TypeUnknownField && w.Type != engine.TypeRatcheted { // those are above
+			r.warning(m, w, severity, group, d.Versions())
 		}
-		return of.Deprecated(text, group, version, d.Versions())
-	})
+	}
 }
 
 // unknownKind adds a finding for a kind without a CRD, unless it is a built-in kind of API servers.
@@ -353,6 +346,21 @@ var lineInText = regexp.MustCompile(`\bline (\d+)`)
 // rejected adds the rejection of a document without violations.
 func (r *result) rejected(m *workspace.Manifest, message string, severity int) {
 	r.text(m, finding{severity: severity, code: codeRejected}, message)
+}
+
+// warning adds a warning about an object. A duplicate field has the given severity.
+func (r *result) warning(m *workspace.Manifest, w *engine.Warning, severity int, group string, of []engine.VersionInfo) {
+	f := finding{
+		pointer: w.Pointer, offset: offsetOf(m, w.Pointer, w.Position), severity: severityWarning, code: codeWarning,
+		message: w.Text, hint: w.Hint,
+	}
+	switch w.Type {
+	case engine.TypeDuplicateField:
+		f.severity, f.code = severity, codeDuplicate
+	case engine.TypeDeprecated:
+		f.fixes = func(d *quickfix.Document) []quickfix.Fix { return d.Deprecated(group, of) }
+	}
+	r.add(f)
 }
 
 // warned adds warnings, with the ranges and the fixes of their places. Duplicate fields have the given severity.

@@ -62,19 +62,13 @@ func (d *Document) Warning(text string) (w Warned) {
 	return w
 }
 
-// Deprecated returns the place of a warning about the version of an object, if it is the deprecated one of several
-// versions by priority. The fix is the first version that is served and not deprecated.
-func (d *Document) Deprecated(text, group, version string, of []engine.VersionInfo) (w Warned) {
-	for i := range of {
-		v := &of[i]
-		if v.Name == version && v.Deprecated && text == v.DeprecationWarning {
-			w.Pointer = "/apiVersion"
-		}
-	}
+// Deprecated returns the fix of a deprecated version of an object: the first of the versions by priority that is served
+// and not deprecated.
+func (d *Document) Deprecated(group string, of []engine.VersionInfo) []Fix {
 	next := slices.IndexFunc(of, func(v engine.VersionInfo) bool { return v.Served && !v.Deprecated })
-	if w.Pointer != "" && next >= 0 {
-		name, _ := json.Marshal(group + "/" + of[next].Name) // a string always encodes
-		w.Fixes = d.Change(w.Pointer, name)
+	if next < 0 {
+		return nil
 	}
-	return w
+	name, _ := json.Marshal(group + "/" + of[next].Name) // a string always encodes
+	return d.Change("/apiVersion", name)
 }

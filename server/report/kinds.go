@@ -5,6 +5,8 @@ const (
 	Rule             = "x-kubernetes-validations"
 	UnknownField     = "UnknownField"
 	DuplicateField   = "DuplicateField"
+	SyntaxError      = "SyntaxError"
+	DecodeError      = "DecodeError"
 	Rejected         = "Rejected"
 	NamesNotAccepted = "NamesNotAccepted"
 	ConversionRules  = "ConversionRules"
@@ -49,6 +51,9 @@ var kinds = []kind{
 		"`kubectl apply` rejects unknown fields, and API servers prune them. Correct the name, or remove the field. " +
 			"Use `--field-validation` to change how unknown fields are handled."},
 	{DuplicateField, "A field occurs twice in the same object.", "Remove one of them. API servers use the last one."},
+	{SyntaxError, "The document is not valid JSON or YAML.", "The position is where the parser failed."},
+	{DecodeError, "A value cannot be decoded.",
+		"Metadata has fixed types: the values of labels and annotations are strings. Quote strings that look like numbers or booleans."},
 	{Rejected, "The API server rejects the document.", "The message is that of the API server."},
 	{NamesNotAccepted, "Names of a CRD conflict with those of another CRD.",
 		"The API server stores the CRD, but does not serve it under these names. Change the names of one CRD."},

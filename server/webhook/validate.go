@@ -35,9 +35,9 @@ func (r *Request) answer(
 	}
 	v := results[0].GetVerdict()
 	if v.GetAllowed() {
-		return v, r.allow(v.GetRevision(), v.GetWarnings()), nil
+		return v, r.allow(v.GetRevision(), texts(v.GetWarnings())), nil
 	}
-	return v, r.deny(r.rejection(v.GetRejection(), v.GetViolations()), v.GetRevision(), v.GetWarnings()), nil
+	return v, r.deny(r.rejection(v.GetRejection(), v.GetViolations()), v.GetRevision(), texts(v.GetWarnings())), nil
 }
 
 // fieldValidations are the values of the API server's parameter fieldValidation. Its default is Warn.

@@ -12,25 +12,35 @@ import (
 	"google.golang.org/grpc/status"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// rejection returns the Status that an API server would send, with a cause for each violation. The API server prefixes
-// the message with the name of the webhook.
+// rejection returns the Status that an API server would send, with its causes. The API server prefixes the message with
+// the name of the webhook.
 func (r *Request) rejection(why *crdevalv1.Rejection, violations []*crdevalv1.Violation) *metav1.Status {
 	s := &metav1.Status{
 		Status: metav1.StatusFailure, Code: why.GetCode(), Reason: metav1.StatusReason(why.GetReason()), Message: why.GetMessage(),
 	}
-	if len(violations) == 0 {
-		return s
-	}
-	s.Details = &metav1.StatusDetails{
-		Name: r.inner.Name, Group: r.inner.Kind.Group, Kind: r.inner.Kind.Kind, Causes: make([]metav1.StatusCause, len(violations)),
-	}
-	for i, v := range violations {
-		s.Details.Causes[i] = metav1.StatusCause{Type: metav1.CauseType(v.GetType()), Message: v.GetMessage(), Field: v.GetField()}
+	for _, v := range violations {
+		if !engine.IsCause(v.GetType()) {
+			continue
+		}
+		if s.Details == nil {
+			s.Details = &metav1.StatusDetails{Name: r.inner.Name, Group: r.inner.Kind.Group, Kind: r.inner.Kind.Kind}
+		}
+		cause := metav1.StatusCause{Type: metav1.CauseType(v.GetType()), Message: v.GetMessage(), Field: v.GetField()}
+		s.Details.Causes = append(s.Details.Causes, cause)
 	}
 	return s
+}
+
+// texts returns the texts of warnings.
+func texts(list []*crdevalv1.Warning) (all []string) {
+	for _, w := range list {
+		all = append(all, w.GetText())
+	}
+	return all
 }
 
 // noDefinition are the reasons of errors that say that the catalog has no CRD for the resource.

@@ -84,7 +84,7 @@ func (d *definition) transform(
 	if err != nil {
 		return nil, err
 	}
-	own := &engine.Transformed{Object: t.GetObject().GetJson(), Changed: t.GetChanged(), Warnings: t.GetWarnings(), Revision: t.GetRevision()}
+	own := &engine.Transformed{Object: t.GetObject().GetJson(), Changed: t.GetChanged(), Warnings: warnings(t.GetWarnings()), Revision: t.GetRevision()}
 	if own.Object == nil {
 		own.Object = item.Object.JSON
 	}

@@ -51,10 +51,18 @@ var views = map[engine.View]crdevalv1.ObjectView{
 func verdict(v *crdevalv1.Verdict) *engine.Verdict {
 	return &engine.Verdict{
 		Allowed: v.GetAllowed(), Rejection: rejection(v.GetRejection()), Status: v.GetRejection().GetStatus().GetJson(),
-		Warnings: v.GetWarnings(), StrictErrors: v.GetStrictErrors(), Object: v.GetObject().GetJson(),
+		Warnings: warnings(v.GetWarnings()), StrictErrors: v.GetStrictErrors(), Object: v.GetObject().GetJson(),
 		StoredObject: v.GetStoredObject().GetJson(), OldObject: v.GetOldObject().GetJson(), Unchanged: v.GetUnchanged(),
 		ReadsAsWritten: v.GetReadsAsWritten(), Valid: v.GetValid(), Deletes: v.GetDeletes(), Revision: v.GetRevision(),
 	}
+}
+
+// warnings converts warnings, without positions and hints.
+func warnings(list []*crdevalv1.Warning) (all []engine.Warning) {
+	for _, w := range list {
+		all = append(all, engine.Warning{Type: w.GetType(), Text: w.GetText(), Field: w.GetField(), Pointer: w.GetPointer()})
+	}
+	return all
 }
 
 // rejection returns nil for nil.

@@ -182,14 +182,26 @@ func (d *Definition) judge(r oracle.Request, w way) (answer oracle.Answer, expla
 	if err != nil {
 		return oracle.Answer{Rejection: faultRejection(err)}, false
 	}
-	answer.Warnings = foreign(out.Warnings)
-	if out.Rejection != nil && len(out.Violations) == 0 {
+	for i := range out.Warnings {
+		if out.Warnings[i].Type != violation.TypeNotice {
+			answer.Warnings = append(answer.Warnings, out.Warnings[i].Text)
+		}
+	}
+	for i := range out.Violations {
+		if !violation.IsReason(out.Violations[i].Type) {
+			answer.Errors = append(answer.Errors, oracle.FieldErrorOf(out.Violations[i].Error))
+		}
+	}
+	if out.Rejection != nil && len(answer.Errors) == 0 {
 		answer.Rejection = &oracle.Rejection{Code: out.Rejection.Code, Reason: out.Rejection.Reason, Message: out.Rejection.Message}
+		if len(out.Violations) == 0 {
+			answer.Rejection.Message += withoutViolation
+		}
 		return answer, out.Explained
 	}
-	answer.Strict, answer.Object = out.Strict, out.Object
-	for i := range out.Violations {
-		answer.Errors = append(answer.Errors, oracle.FieldErrorOf(out.Violations[i].Error))
+	answer.Object = out.Object
+	for i := range out.Strict {
+		answer.Strict = append(answer.Strict, out.Strict[i].Text)
 	}
 	for i := range out.Ratcheted {
 		if out.Ratcheted[i].Step == violation.Rules {
@@ -236,7 +248,11 @@ func faultRejection(err error) *oracle.Rejection {
 		case admission.LimitExceeded:
 			return &oracle.Rejection{Code: 400, Reason: string(fault.Code), Message: fault.Error()}
 		}
-		return &oracle.Rejection{Code: 500, Reason: fmt.Sprint("fault ", fault.Code), Message: fault.Error()}
+		message := fault.Error()
+		if fault.Code == admission.ObjectRejected && len(fault.Violations) == 0 {
+			message += withoutViolation
+		}
+		return &oracle.Rejection{Code: 500, Reason: fmt.Sprint("fault ", fault.Code), Message: message}
 	}
 	return &oracle.Rejection{Code: 500, Message: err.Error()}
 }
@@ -281,12 +297,15 @@ func (d *Definition) checkFacade(r oracle.Request, want oracle.Answer) (diffs []
 	if !r.Handler {
 		return diffs
 	}
-	got := oracle.Answer{Object: want.Object, Strict: want.Strict, Warnings: foreign(v.Warnings), Ratcheted: want.Ratcheted}
-	if v.Rejection != nil && len(v.Violations) == 0 {
-		got.Rejection = &oracle.Rejection{Code: v.Rejection.Code, Reason: v.Rejection.Reason, Message: v.Rejection.Message}
-	}
+	got := oracle.Answer{Object: want.Object, Strict: want.Strict, Warnings: foreign(engine.TextsOf(v.Warnings)), Ratcheted: want.Ratcheted}
+	diffs = append(diffs, reasons(r, v)...)
 	for _, f := range v.Violations {
-		got.Errors = append(got.Errors, fieldError(f))
+		if engine.IsCause(f.Type) {
+			got.Errors = append(got.Errors, fieldError(f))
+		}
+	}
+	if v.Rejection != nil && len(got.Errors) == 0 {
+		got.Rejection = &oracle.Rejection{Code: v.Rejection.Code, Reason: v.Rejection.Reason, Message: v.Rejection.Message}
 	}
 	for _, diff := range oracle.Compare(want, got) {
 		diffs = append(diffs, "façade (upstream is the pipeline here): "+diff)

@@ -98,7 +98,7 @@ func (d *Definition) mutated(r oracle.Request) oracle.Answer {
 	}
 	a := answerOf(finished)
 	a.Decoded, a.OldDecoded = decoded.Object, decoded.OldObject
-	for _, text := range foreign(decoded.Warnings) {
+	for _, text := range foreign(engine.TextsOf(decoded.Warnings)) {
 		if !slices.Contains(a.Warnings, text) {
 			a.Warnings = append(a.Warnings, text)
 		}
@@ -108,7 +108,7 @@ func (d *Definition) mutated(r oracle.Request) oracle.Answer {
 
 // answerOf converts a verdict to an answer.
 func answerOf(v *engine.Verdict) oracle.Answer {
-	a := oracle.Answer{Object: v.Object, Stored: v.StoredObject, Deletes: v.Deletes, Unchanged: v.Unchanged, Status: v.Status, Warnings: foreign(v.Warnings)}
+	a := oracle.Answer{Object: v.Object, Stored: v.StoredObject, Deletes: v.Deletes, Unchanged: v.Unchanged, Status: v.Status, Warnings: foreign(engine.TextsOf(v.Warnings))}
 	if a.Stored == nil && !v.Deletes {
 		a.Stored = v.Object
 	}
@@ -141,6 +141,7 @@ func (d *Definition) checkWhole(r oracle.Request) (diffs []string) {
 	if diff := causes(v); diff != "" {
 		diffs = append(diffs, diff)
 	}
+	diffs = append(diffs, reasons(r, v)...)
 	diffs = append(diffs, d.checkValidate(r, v)...)
 	diffs = append(diffs, d.checkView(r, v)...)
 	diffs = append(diffs, d.checkBody(r)...)
@@ -288,9 +289,9 @@ func (d *Definition) checkBody(r oracle.Request) (diffs []string) {
 	if err != nil {
 		return append(diffs, "stage Validate: "+err.Error())
 	}
-	if !validated.Allowed || validated.ReadsAsWritten != got.ReadsAsWritten || !slices.Equal(validated.Warnings, got.Warnings) {
+	if !validated.Allowed || validated.ReadsAsWritten != got.ReadsAsWritten || !slices.Equal(engine.TextsOf(validated.Warnings), engine.TextsOf(got.Warnings)) {
 		diffs = append(diffs, fmt.Sprintf("valid in stage BodyAndValidate: %+v, %q; in stage Validate: %+v, %v, %q",
-			got.ReadsAsWritten, got.Warnings, validated.Rejection, validated.ReadsAsWritten, validated.Warnings))
+			got.ReadsAsWritten, engine.TextsOf(got.Warnings), validated.Rejection, validated.ReadsAsWritten, engine.TextsOf(validated.Warnings)))
 	}
 	return diffs
 }
@@ -352,7 +353,8 @@ func unwiped(a oracle.Answer) oracle.Answer {
 
 // causes compares the field errors with the causes of the Status.
 func causes(v *engine.Verdict) string {
-	if len(v.Violations) == 0 {
+	found := slices.DeleteFunc(slices.Clone(v.Violations), func(f engine.Violation) bool { return !engine.IsCause(f.Type) })
+	if len(found) == 0 {
 		return ""
 	}
 	var status struct {
@@ -363,11 +365,11 @@ func causes(v *engine.Verdict) string {
 	if err := json.Unmarshal(v.Status, &status); err != nil {
 		return "status: " + err.Error()
 	}
-	if len(status.Details.Causes) != len(v.Violations) {
-		return fmt.Sprintf("status: %d causes of %d field errors", len(status.Details.Causes), len(v.Violations))
+	if len(status.Details.Causes) != len(found) {
+		return fmt.Sprintf("status: %d causes of %d field errors", len(status.Details.Causes), len(found))
 	}
 	for i, c := range status.Details.Causes {
-		if f := v.Violations[i]; c.Reason != f.Type || c.Message != f.Message || c.Field != f.Field {
+		if f := found[i]; c.Reason != f.Type || c.Message != f.Message || c.Field != f.Field {
 			return fmt.Sprintf("status: cause %+v of field error %s %s", c, f.Type, f.Error())
 		}
 	}

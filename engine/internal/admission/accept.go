@@ -97,11 +97,11 @@ func (p *pass) reportEdits(v *Version, edits *plan.Edits) bool {
 			p.out.Pruned, p.out.Defaulted = p.changes(pruned), p.changes(defaulted)
 		}
 		if unknown {
-			paths := make([]string, len(pruned))
+			fields := make([]unknownField, len(pruned))
 			for i, c := range pruned {
-				paths[i] = c.Text
+				fields[i] = unknownField{c.Text, c.Path, c.Node}
 			}
-			p.addUnknown(paths)
+			p.addUnknown(fields)
 			p.reportStrict()
 		}
 	}

@@ -68,7 +68,7 @@ func (p *pass) convert(target string) error {
 	case err != nil:
 		return err
 	case cause != nil:
-		return rejected(statusless(cause.Error()))
+		return p.rejected(statusless(cause.Error()), p.invalid...)
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func (p *pass) rewrite(to *Version) error {
 	case err == nil, errors.As(err, new(*Fault)):
 		return err
 	}
-	return rejected(statusless(err.Error()))
+	return p.rejected(statusless(err.Error()))
 }
 
 // head decodes the apiVersion, kind and metadata of an object, which are all that convertByWebhook needs: a decoded object

@@ -17,6 +17,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/internal/selector"
 	"github.com/crdeval/crdeval/engine/internal/table"
+	"github.com/crdeval/crdeval/engine/internal/violation"
 )
 
 // Definition is what the pipelines need of a CRD. It is immutable and safe for concurrent use.
@@ -60,7 +61,7 @@ type Version struct {
 	// Columns are the columns of tables.
 	Columns *table.Columns
 	// Warnings are part of every answer: the deprecation warning.
-	Warnings []string
+	Warnings []violation.Warning
 }
 
 // Find returns the version with the name, or nil.
@@ -99,7 +100,7 @@ func Describe(crd *apiextensionsv1.CustomResourceDefinition, survey schema.Surve
 			version.Scale = NewScale(v.Subresources.Scale)
 		}
 		if text := schema.Deprecation(crd, v); text != "" {
-			version.Warnings = append(version.Warnings, text)
+			version.Warnings = append(version.Warnings, violation.Warning{Type: violation.TypeDeprecated, Text: text})
 		}
 		d.Versions = append(d.Versions, version)
 		if v.Storage {
@@ -186,8 +187,9 @@ func (p *pass) unserved() bool {
 	if cause == nil {
 		return false
 	}
-	p.out.Rejection = errUnserved()
-	p.warn(Notice + "API servers cannot serve the objects of this CRD: " + cause.Error())
+	text := "API servers cannot serve the objects of this CRD: " + cause.Error()
+	p.reject(errUnserved(), violation.Reason(violation.Request, violation.TypeRejected, "", text, nil))
+	p.note(text)
 	return true
 }
 
@@ -201,5 +203,10 @@ func (d *Definition) served() error {
 		return nil
 	}
 	r := errUnserved()
-	return &Fault{Code: ObjectRejected, Text: r.Message + ": " + d.Unservable.Error(), Rejection: r, Cause: d.Unservable}
+	reason := violation.Reason(violation.Request, violation.TypeRejected, "",
+		"API servers cannot serve the objects of this CRD: "+d.Unservable.Error(), nil)
+	return &Fault{
+		Code: ObjectRejected, Text: r.Message + ": " + d.Unservable.Error(), Rejection: r, Cause: d.Unservable,
+		Violations: []violation.Violation{reason},
+	}
 }

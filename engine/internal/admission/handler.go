@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -12,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/internal/typed"
+	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -51,7 +54,7 @@ func (p *pass) checkName(name string) (rejected bool) {
 		text = fmt.Sprintf("the name of the object (%s based on URL) was undeterminable: name must be provided",
 			p.r.Name)
 	}
-	p.out.Rejection = badRequest(text, text)
+	p.reject(badRequest(text, text), p.otherNameReason())
 	return true
 }
 
@@ -69,7 +72,8 @@ func (p *pass) checkNamespace() (rejected bool) {
 	case namespace == "":
 		p.set("namespace", p.r.Namespace)
 	default:
-		p.out.Rejection = badRequest(otherNamespace, otherNamespace)
+		p.reject(badRequest(otherNamespace, otherNamespace),
+			p.about(violation.Request, "does not match the namespace of the request, "+strconv.Quote(p.r.Namespace), "metadata", "namespace"))
 		return true
 	}
 	return false
@@ -105,7 +109,8 @@ func (p *pass) dedupOwners(late bool) {
 	if text, err := json.Marshal(content["ownerReferences"]); err == nil {
 		p.put(meta, "ownerReferences", p.parsed(text))
 	}
-	p.warn(warning)
+	p.warnAbout(violation.TypeWarning, warning, "metadata.ownerReferences",
+		value.Path{value.Name("metadata"), value.Name("ownerReferences")})
 }
 
 // requireKind rejects an object whose kind or version mutating admission removed.
@@ -120,7 +125,8 @@ func (p *pass) requireKind() (rejected bool) {
 	if _, err := schema.ParseGroupVersion(apiVersion); kind != "" && err == nil {
 		return p.requireAPIVersion()
 	}
-	p.out.Rejection = rejectionOf(apierrors.NewInternalError(runtime.NewMissingKindErr("object has no kind field ")))
+	p.reject(rejectionOf(apierrors.NewInternalError(runtime.NewMissingKindErr("object has no kind field "))),
+		p.about(violation.TypeMeta, "must be set", "kind"))
 	return true
 }
 
@@ -133,7 +139,8 @@ func (p *pass) requireMetadata() (rejected bool) {
 	if !p.r.Whole || meta == 0 || p.d.Nodes[meta].Kind == value.Object {
 		return false
 	}
-	p.out.Rejection = rejectionOf(apierrors.NewInternalError(errors.New("system metadata was not initialized")))
+	p.reject(rejectionOf(apierrors.NewInternalError(errors.New("system metadata was not initialized"))),
+		p.about(violation.Decode, typed.WrongType("object", p.d.Nodes[meta].Kind), "metadata"))
 	return true
 }
 
@@ -146,8 +153,8 @@ func (p *pass) requireAPIVersion() (rejected bool) {
 	if of, invalid := schema.ParseGroupVersion(text); err != nil || invalid != nil || of.Version != "" {
 		return false
 	}
-	p.out.Rejection = rejectionOf(apierrors.NewInternalError(
-		runtime.NewMissingVersionErr("object has no apiVersion field")))
+	p.reject(rejectionOf(apierrors.NewInternalError(runtime.NewMissingVersionErr("object has no apiVersion field"))),
+		p.about(violation.TypeMeta, "must be set", "apiVersion"))
 	return true
 }
 
@@ -171,6 +178,6 @@ func (p *pass) forbidden() (rejected bool) {
 	if name == "" && !generated {
 		name = p.nameOf(p.root)
 	}
-	p.out.Rejection = rejectionOf(apierrors.NewForbidden(p.def.resource(), name, errTerminating))
+	p.reject(rejectionOf(apierrors.NewForbidden(p.def.resource(), name, errTerminating)))
 	return true
 }

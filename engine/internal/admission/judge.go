@@ -8,7 +8,7 @@ import (
 )
 
 // Judge decodes and defaults an object of any version of the CRD, served or not, and validates all of it: its status
-// too. Unknown fields are in Outcome.Strict and do not reject the object. The error is a *Fault.
+// too. Unknown fields are in Outcome.Unknown and do not reject the object. The error is a *Fault.
 func (d *Definition) Judge(ctx context.Context, r *Request) (Outcome, error) {
 	return d.run(ctx, r, func(p *pass) error {
 		p.source = fromCaller
@@ -30,9 +30,9 @@ func (d *Definition) Judge(ctx context.Context, r *Request) (Outcome, error) {
 		case err != nil:
 			return err
 		case cause != nil:
-			return rejected(p.undecodable(&p.of, cause))
+			return p.rejected(p.undecodable(&p.of, cause), p.invalid...)
 		}
-		p.out.Strict = unknown
+		p.out.Unknown = texts(unknown)
 		if err := p.fill(); err != nil {
 			return err
 		}

@@ -40,8 +40,8 @@ func TestJudge(t *testing.T) {
 			}
 			slices.Sort(faults)
 			slices.Sort(c.unknown)
-			if !slices.Equal(faults, c.faults) || !slices.Equal(out.Strict, c.unknown) || c.object != "" && string(out.Object) != c.object {
-				t.Errorf("%s: %s, faults at %q, unknown %q", c.name, out.Object, faults, out.Strict)
+			if !slices.Equal(faults, c.faults) || !slices.Equal(out.Unknown, c.unknown) || c.object != "" && string(out.Object) != c.object {
+				t.Errorf("%s: %s, faults at %q, unknown %q", c.name, out.Object, faults, out.Unknown)
 			}
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -126,13 +125,13 @@ func (p *pass) addressOld() (*Version, error) {
 	if p.unserved() {
 		return v, nil
 	}
-	p.out.Warnings = slices.Clip(v.Warnings)
+	p.warnDeprecated(v)
 	if p.r.Status && !v.HasStatus || p.r.Scale && v.Scale == nil {
 		name := p.r.Name
 		if name == "" {
 			err = p.peekOld(func(q *pass) { name = q.nameOf(q.root) })
 		}
-		p.out.Rejection = p.def.notFound(name)
+		p.reject(p.def.notFound(name))
 	}
 	return v, err
 }

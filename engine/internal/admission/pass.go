@@ -54,6 +54,10 @@ type pass struct {
 	borrowedNamespace bool     // the namespace of the old object was filled in without one in the request
 	generated         bool     // the object has the generated name of the request
 
+	decided  *Outcome              // the outcome of a write that strict decoding rejects, while the rest is evaluated
+	original *locator              // of the body as it was sent, on first use
+	invalid  []violation.Violation // why shape could not decode the object
+
 	old       oldObject // of an update
 	patching  *patching // nil if the body is not a patch
 	ratcheted []violation.Violation
@@ -66,6 +70,7 @@ type pass struct {
 	held    bool                    // the body comes from a converter, so nothing was coerced before
 	of      schema.GroupVersionKind // the type that the object declares
 	unread  *Rejection              // the rejection of an unreadable or invalid apiVersion or kind
+	because []violation.Violation   // the reasons of unread
 	matches bool                    // the object is of the CRD's group and kind; only then it is shaped by a schema
 	own     *Version                // the version that the object declares, or nil
 }
@@ -104,6 +109,9 @@ func (d *Definition) run(ctx context.Context, r *Request, do func(*pass) error) 
 	}
 	if p.patching != nil {
 		p.patching.release()
+	}
+	if p.original != nil {
+		p.original.d.Release()
 	}
 	out := p.outcome
 	out.Warnings = Sent(out.Warnings)

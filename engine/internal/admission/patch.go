@@ -25,7 +25,7 @@ type patching struct {
 	tree  *patch.Tree
 
 	// The errors of strict decoding about the patch itself: unknown fields, and why it is malformed.
-	unknown   []string
+	unknown   []StrictError
 	malformed error
 }
 
@@ -63,7 +63,7 @@ func (p *pass) updatePatched() error {
 	p.r.Exact = p.r.Exact || len(q.unknown) > 0
 	p.json, p.yaml, p.old = nil, nil, oldObject{}
 	p.out.Warnings, p.warned = nil, nil
-	if err := p.writeBody(); err != nil {
+	if err := p.conclude(p.writeBody()); err != nil {
 		if f := new(Fault); errors.As(err, &f) && f.Code == LimitExceeded {
 			return about(f, "patched object: ")
 		}
@@ -99,14 +99,43 @@ func (p *pass) readPatch() (rejected bool, err error) {
 		if json.Valid(q.patch.Text) { // a number outside of float64
 			text = q.patch.OutOfRange(err, p.r.FieldValidation != Ignore)
 		}
-		p.out.Rejection = badRequest(text, text)
-		p.warn(Notice + "the patch cannot be read: " + err.Error())
+		p.reject(badRequest(text, text), SyntaxReason(err))
+		p.note("the patch cannot be read: " + err.Error())
 		return true, nil
 	}
 	if p.r.FieldValidation != Ignore {
-		q.unknown, q.malformed = q.patch.Decode()
+		var list []patch.Unknown
+		list, q.malformed = q.patch.Decode()
+		q.unknown = q.strictErrors(list)
 	}
 	return false, nil
+}
+
+// strictErrors returns the errors of strict decoding about the patch itself.
+func (q *patching) strictErrors(list []patch.Unknown) (all []StrictError) {
+	fields := &locator{d: q.doc, root: q.patch.Root, finder: q.doc.Finder(), steps: maxTried}
+	var repeats map[string][]value.DuplicatePlace
+	for _, u := range list {
+		s := StrictError{Text: u.Text, of: violation.TypeUnknownField, field: u.Field}
+		if u.Duplicate {
+			if repeats == nil {
+				repeats = map[string][]value.DuplicatePlace{}
+				for duplicate := range q.doc.Duplicates(value.Request) {
+					repeats[duplicate.Path] = duplicate.Places
+				}
+			}
+			s.of, s.repeats = violation.TypeDuplicateField, repeats[u.Field]
+			for i := range s.repeats {
+				if q.patch.Type == patch.JSON {
+					s.repeats[i].Path = nil // it leads to a part of the patch and not of the object
+				}
+			}
+		} else if path, node := fields.find(fields.root, u.Field, nil); node != 0 {
+			s.at = q.doc.KeyPosition(node, path)
+		}
+		all = append(all, s)
+	}
+	return all
 }
 
 // apply applies the patch to the object at a node of patching.held. printed says that upstream printed its text.
@@ -136,10 +165,27 @@ func (p *pass) apply(root uint32, printed bool) (rejected bool, err error) {
 	default:
 		p.out.Rejection = statusless(e.Text)
 	}
+	p.out.Violations = q.reasons(e)
 	if e.Detail != "" {
-		p.warn(Notice + "the patch was not applied: " + e.Detail)
+		p.note("the patch was not applied: " + e.Detail)
 	}
 	return true, nil
+}
+
+// reasons returns why a patch was not applied. The positions are those of the patch.
+func (q *patching) reasons(e *patch.Error) []violation.Violation {
+	list := q.patch.Mismatches()
+	if e.Operation >= 0 || len(list) == 0 {
+		v := violation.Reason(violation.Request, violation.TypeRejected, "", e.Error(), nil)
+		v.Node = max(q.doc.Index(q.patch.Root, e.Operation), q.patch.Root)
+		list = append(list[:0], v)
+	}
+	for i := range list {
+		v := &list[i]
+		v.Position = q.doc.PositionOf(v.Node, v.Path)
+		v.Path, v.Node = nil, 0 // they lead to a part of the patch and not of the object
+	}
+	return list
 }
 
 // rejectPatched returns the rejection of a patched object that cannot be decoded, or that has unknown fields where
@@ -153,7 +199,6 @@ func (p *pass) rejectPatched(cause string) *Rejection {
 	e := field.Invalid(field.NewPath("patch"), string(p.patching.tree.Printed()), cause)
 	r := rejectionOf(apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{e}))
 	r.Cause = cause
-	p.out.Violations = []violation.Violation{violation.Of(violation.Decode, e, nil)}
 	return r
 }
 
@@ -163,7 +208,12 @@ const maxPatchSearch = 1 << 20
 // positionInPatch sets the positions of violations to those of the values in the patch. A violation about a value that
 // is not in the patch has no position. If there are too many violations and operations, none has one.
 func (p *pass) positionInPatch(puts []put) {
-	if n := len(p.out.Violations) + len(p.out.Ratcheted) + len(p.out.Pruned); n*len(puts) > maxPatchSearch {
+	lists := [...][]violation.Violation{p.out.Violations, p.out.Ratcheted, p.out.Next}
+	n := len(p.out.Pruned) + len(p.out.Warnings)
+	for _, list := range lists {
+		n += len(list)
+	}
+	if n*len(puts) > maxPatchSearch {
 		puts = nil
 	}
 	var finder *value.Finder
@@ -186,19 +236,30 @@ func (p *pass) positionInPatch(puts []put) {
 		}
 		return node, at
 	}
-	for _, list := range [...][]violation.Violation{p.out.Violations, p.out.Ratcheted} {
+	position := func(of field.ErrorType, path value.Path) (_ value.Position) {
+		node, at := find(path)
+		switch {
+		case node == 0:
+			return value.Position{}
+		case of == violation.TypeUnknownField || of == violation.TypeDuplicateField:
+			return p.patching.doc.KeyPosition(node, at)
+		}
+		return p.patching.doc.PositionOf(node, at)
+	}
+	for _, list := range lists {
 		for i := range list {
-			list[i].Position = value.Position{}
-			if node, at := find(list[i].Path); node != 0 {
-				list[i].Position = p.patching.doc.PositionOf(node, at)
-			}
+			if v := &list[i]; len(v.Path) > 0 || v.Type != violation.TypeUnknownField && v.Type != violation.TypeDuplicateField {
+				v.Position = position(v.Type, v.Path)
+			} // an unknown field without a path is one of the patch itself
+		}
+	}
+	for i := range p.out.Warnings {
+		if w := &p.out.Warnings[i]; len(w.Path) > 0 {
+			w.Position = position(w.Type, w.Path)
 		}
 	}
 	for i := range p.out.Pruned {
-		p.out.Pruned[i].Position = value.Position{}
-		if node, at := find(p.out.Pruned[i].Path); node != 0 {
-			p.out.Pruned[i].Position = p.patching.doc.KeyPosition(node, at)
-		}
+		p.out.Pruned[i].Position = position(violation.TypeUnknownField, p.out.Pruned[i].Path)
 	}
 }
 

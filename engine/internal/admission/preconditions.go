@@ -58,14 +58,16 @@ func (p *pass) compareUID(uid string) (rejected bool) {
 	if p.def.Namespaced {
 		key += namespace + "/"
 	}
-	p.conflict(fmt.Sprintf("StorageError: invalid object, Code: 4, Key: %s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: %s, UID in object meta: %s",
+	p.conflict("uid", fmt.Sprintf("StorageError: invalid object, Code: 4, Key: %s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: %s, UID in object meta: %s",
 		key+p.nameOf(p.old.root), uid, before))
 	return true
 }
 
 // conflict rejects an update of another state of the object than the stored one.
-func (p *pass) conflict(text string) {
-	p.out.Rejection = rejectionOf(apierrors.NewConflict(p.def.resource(), p.nameOf(p.old.root), errors.New(text)))
+// The conflict is about a member of metadata.
+func (p *pass) conflict(key, text string) {
+	p.reject(rejectionOf(apierrors.NewConflict(p.def.resource(), p.nameOf(p.old.root), errors.New(text))),
+		p.about(violation.Request, "does not match the stored object: read it again and repeat the change", "metadata", key))
 }
 
 // modified is the API server's text about a write to an object that has changed since it was read.
@@ -82,11 +84,11 @@ func (p *pass) checkRevision() (rejected bool) {
 	stored, unknown := strconv.ParseUint(before, 10, 64)
 	switch {
 	case err != nil:
-		p.out.Rejection = statusless(err.Error())
+		p.reject(statusless(err.Error()), p.about(violation.Request, "must be an unsigned integer", "metadata", "resourceVersion"))
 	case asked == 0:
 		p.requireRevision()
 	case unknown == nil && stored != asked:
-		p.conflict(modified)
+		p.conflict("resourceVersion", modified)
 	default:
 		return false
 	}

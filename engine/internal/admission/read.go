@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -28,7 +29,7 @@ func (p *pass) read() error {
 		if cause == nil { // upstream reads only the first document of a YAML stream
 			of, cause = nil, err
 		}
-		p.unread = p.undecodable(of, cause)
+		p.unread, p.because = p.undecodable(of, cause), []violation.Violation{SyntaxReason(err)}
 		return nil
 	}
 	// Of duplicate keys, upstream considers all for apiVersion and kind, and the tree has the last.
@@ -185,7 +186,7 @@ func (p *pass) oddTypeMeta() error {
 	}
 	of, err := p.decodeForError()
 	if err != nil {
-		p.unread = p.undecodable(of, err)
+		p.unreadTypeMeta(p.undecodable(of, err))
 		return nil
 	}
 	if p.d.Nodes[p.root].Kind != value.Object {
@@ -198,10 +199,13 @@ func (p *pass) oddTypeMeta() error {
 	// Upstream's coercion follows: it does not take null for a string.
 	for _, key := range [...]string{"kind", "apiVersion"} {
 		if _, err := nestedString(p.d, p.root, key); err != nil && !p.held {
-			p.unread = p.undecodable(of, err)
+			p.unreadTypeMeta(p.undecodable(of, err))
 			return nil
 		}
 	}
 	p.identify(of.GroupVersion().String(), of.Kind)
 	return nil
 }
+
+// unreadTypeMeta sets the rejection of a body whose apiVersion or kind cannot be read.
+func (p *pass) unreadTypeMeta(r *Rejection) { p.unread, p.because = r, p.typeMetaReasons(r) }

@@ -46,9 +46,10 @@ type Fault struct {
 	Text string
 	// Limit is set for LimitExceeded.
 	Limit *value.LimitError
-	// Rejection is set for ObjectRejected.
-	Rejection *Rejection
-	Cause     error
+	// Rejection and Violations are set for ObjectRejected.
+	Rejection  *Rejection
+	Violations []violation.Violation
+	Cause      error
 }
 
 // Error returns the text.

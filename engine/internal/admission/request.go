@@ -100,18 +100,22 @@ type Request struct {
 type Outcome struct {
 	// Rejection is set if the object is rejected, before validation or for its violations.
 	Rejection *Rejection
-	// Violations are in document order.
+	// Violations are why, in document order. There is at least one if there is a Rejection.
 	Violations []violation.Violation
+	// Next are the violations that remain of a whole write once the errors of strict decoding that reject it are fixed.
+	Next []violation.Violation
 	// Traces are those that Request.Trace asks for. OmittedTraces counts those beyond the limit.
 	Traces        []rule.Trace
 	OmittedTraces int
 	// Ratcheted are violations of an update that do not reject it, since the value is unchanged.
 	Ratcheted []violation.Violation
 	// Strict are the errors of strict decoding: duplicate fields, then unknown ones.
-	Strict []string
+	Strict []StrictError
+	// Unknown are the paths of unknown fields that Judge finds.
+	Unknown []string
 	// Warnings are those of the version, of Strict (but not with StrictApart), of the handler and of the strategy, in that
 	// order, without duplicates.
-	Warnings []string
+	Warnings []violation.Warning
 	// Object is the object as JSON at the request's version, without the fields that a server sets. Create and Update
 	// return it as the strategy leaves it; Admit returns it as it is read back from storage, or as the strategy leaves
 	// it if the write deletes it. Stage DECODE returns the input of mutating admission.

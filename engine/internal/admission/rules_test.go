@@ -2,7 +2,7 @@ package admission
 
 import (
 	"context"
-	"slices"
+	"reflect"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -72,7 +72,7 @@ func TestRules(t *testing.T) {
 				if c.old == "" && i == 0 && out.Rejection == nil && out.Explained {
 					t.Error("the fast path was not enough")
 				}
-				if len(out.Ratcheted) != len(first.Ratcheted) || !slices.Equal(out.Warnings, first.Warnings) {
+				if len(out.Ratcheted) != len(first.Ratcheted) || !reflect.DeepEqual(out.Warnings, first.Warnings) {
 					t.Errorf("ratcheted %v on one path and %v on another", first.Ratcheted, out.Ratcheted)
 				}
 			}

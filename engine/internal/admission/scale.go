@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/internal/typed"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -244,21 +246,116 @@ func (p *pass) readScale() (*autoscalingv1.Scale, error) {
 	strict := p.r.FieldValidation != Ignore && p.r.Stage != StageFinish
 	sent, of, unknown, err := decodeScale(p.r.Body,
 		jsonserializer.SerializerOptions{Yaml: p.r.YAML, Strict: strict}, &scaleKind)
-	if err == nil && p.r.FieldValidation == Strict && len(unknown) > 0 {
-		err = strictError(unknown)
+	if p.out.Strict = p.strictScale(unknown); err == nil && p.r.FieldValidation == Strict && len(unknown) > 0 {
+		err = strictError(p.out.Strict)
+		p.out.Rejection, p.out.Violations = badRequest(unregistered, err.Error()), p.strictReasons()
 	}
 	switch {
 	case err != nil:
-		p.out.Rejection = badRequest(unregistered, err.Error())
-		p.warn(Notice + "the Scale cannot be decoded: " + err.Error())
+		if p.out.Rejection == nil {
+			p.out.Rejection, p.out.Violations = badRequest(unregistered, err.Error()), p.scaleReasons(err)
+		}
+		p.note("the Scale cannot be decoded: " + err.Error())
+		if len(unknown) > 0 && p.holdStrict() {
+			break
+		}
 		return nil, nil
 	case of.GroupVersion() != scaleKind.GroupVersion():
-		p.out.Rejection = otherVersion(of.GroupVersion().String(), scaleKind.GroupVersion().String())
+		want := scaleKind.GroupVersion().String()
+		p.rejectScale(otherVersion(of.GroupVersion().String(), want), "must be "+want, "apiVersion")
 		return nil, nil
 	}
-	p.out.Strict = unknown
 	p.warnStrict()
 	return sent, fitsScale(sent)
+}
+
+// scaleBody is the body of a write to the scale subresource, or the patch of a Scale.
+type scaleBody struct {
+	*locator
+}
+
+// openScale returns the parsed body. The error is a *value.SyntaxError or a *value.LimitError.
+func (p *pass) openScale() (*scaleBody, error) {
+	d := p.acquire()
+	var root uint32
+	var err error
+	if p.r.YAML {
+		_, _, root, err = d.ConvertYAML(p.r.Body, value.Request, p.r.Origin, p.r.Limits)
+	} else {
+		root, err = d.ParseAt(p.r.Body, value.Request, p.r.Origin, p.r.Limits)
+	}
+	return &scaleBody{&locator{d: d, root: root, finder: d.Finder(), stop: p.stop, steps: maxTried}}, err
+}
+
+// scaleReasons returns why the body is not a Scale. cause is upstream's error.
+func (p *pass) scaleReasons(cause error) []violation.Violation {
+	b, err := p.openScale()
+	defer b.d.Release()
+	if err != nil {
+		return []violation.Violation{SyntaxReason(err)}
+	}
+	list := typed.Mismatches(b.d, b.root, nil, reflect.TypeFor[autoscalingv1.Scale]())
+	for _, want := range [...]struct{ key, text string }{{"apiVersion", scaleKind.GroupVersion().String()}, {"kind", scaleKind.Kind}} {
+		c := b.d.Field(b.root, want.key)
+		if len(list) > 0 || b.d.Nodes[c].Kind == value.String && b.d.Str(c) == want.text {
+			continue
+		}
+		v := aboutMember(violation.Decode, "must be "+want.text, want.key)
+		v.Node, _ = b.finder.Deepest(b.root, v.Path)
+		list = append(list, v)
+	}
+	if len(list) == 0 {
+		v := violation.Reason(violation.Decode, violation.TypeDecode, "", violation.Shorten(cause.Error(), 200), nil)
+		v.Node = b.root
+		list = append(list, v)
+	}
+	for i := range list {
+		list[i].Position, list[i].Node = list[i].Locate(b.d), 0
+	}
+	return list
+}
+
+// rejectScale rejects a Scale for a member of it. A Scale that a patch made has no positions.
+func (p *pass) rejectScale(r *Rejection, message string, keys ...string) {
+	v := aboutMember(violation.Request, message, keys...)
+	if p.r.Patch == 0 {
+		if b, err := p.openScale(); err == nil {
+			v.Position = b.d.PositionAt(v.Path)
+			b.d.Release()
+		}
+	}
+	p.out.Rejection, p.out.Violations = r, []violation.Violation{v}
+}
+
+// strictScale returns the errors of strict decoding with these texts.
+func (p *pass) strictScale(texts []string) (list []StrictError) {
+	if len(texts) == 0 {
+		return nil
+	}
+	b, err := p.openScale()
+	defer b.d.Release()
+	repeats := map[string][]value.DuplicatePlace{}
+	if err == nil && p.r.Patch == 0 {
+		for duplicate := range b.d.Duplicates(value.Request) {
+			repeats[duplicate.Text] = duplicate.Places
+		}
+	}
+	for _, text := range texts {
+		s := StrictError{Text: text, of: violation.TypeUnknownField}
+		name, quoted := strings.CutPrefix(text, `unknown field "`)
+		if name = strings.TrimSuffix(name, `"`); !quoted {
+			s.of, s.repeats = violation.TypeDuplicateField, repeats[text]
+			name, _ = strings.CutPrefix(text, `duplicate field "`)
+			name = strings.TrimSuffix(name, `"`)
+		} else if path, node := b.find(b.root, name, nil); err == nil && node != 0 && p.r.Patch == 0 {
+			s.path, s.at = path.Detach(), b.d.KeyPosition(node, path)
+		}
+		if s.field = name; strings.Contains(name, "\n") { // the text of the YAML decoder
+			s.field = ""
+		}
+		list = append(list, s)
+	}
+	return list
 }
 
 // patchScale applies the patch to a Scale. It returns nil if the patch is rejected.
@@ -278,15 +375,17 @@ func (p *pass) patchScale(current *autoscalingv1.Scale) (*autoscalingv1.Scale, e
 	}
 	made, _, unknown, err := decodeScale(q.tree.Printed(),
 		jsonserializer.SerializerOptions{Strict: p.r.FieldValidation != Ignore}, nil)
-	if err == nil {
-		p.out.Strict = slices.Concat(q.unknown, unknown)
-		if len(p.out.Strict) > 0 && p.r.FieldValidation == Strict {
-			err = strictError(p.out.Strict)
-		}
-	}
 	if err != nil {
 		p.out.Rejection = p.rejectPatched(err.Error())
 		return nil, nil
+	}
+	p.out.Strict = slices.Concat(q.unknown, p.strictScale(unknown))
+	if len(p.out.Strict) > 0 && p.r.FieldValidation == Strict {
+		p.out.Rejection, p.out.Violations = p.rejectPatched(strictError(p.out.Strict).Error()), p.strictReasons()
+		if p.positionInPatch(q.puts()); !p.holdStrict() {
+			return nil, nil
+		}
+		return made, fitsScale(made)
 	}
 	p.warnStrict()
 	return made, fitsScale(made)

@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -26,12 +28,12 @@ func (d *Definition) SetScale(ctx context.Context, r *Request) (Outcome, error) 
 		p.r.AsGiven = true
 		v, sent, _, err := p.readScales()
 		if sent == nil || err != nil {
-			return err
+			return p.conclude(err)
 		}
 		if !p.setReplicas(v, sent) {
 			p.object()
 		}
-		return nil
+		return p.conclude(nil)
 	})
 }
 
@@ -68,7 +70,7 @@ func (p *pass) readScales() (v *Version, sent, current *autoscalingv1.Scale, err
 		return nil, nil, nil, err
 	}
 	p.setKnown(v)
-	if sent != nil && p.r.Stage != StageFinish && (p.checkScale(sent) || p.compareUID(string(sent.UID))) {
+	if sent != nil && p.r.Stage != StageFinish && (p.checkScale(sent) || p.compareScaleUID(sent)) {
 		return nil, nil, nil, nil
 	}
 	current, found, err := v.Scale.read(p.d, p.old.root)
@@ -98,10 +100,12 @@ func (p *pass) checkScale(sent *autoscalingv1.Scale) (rejected bool) {
 	case sent.Namespace == "" || namespace == "":
 		sent.Namespace = namespace
 	case sent.Namespace != namespace:
-		p.out.Rejection = badRequest(otherNamespace, otherNamespace)
+		p.rejectScale(badRequest(otherNamespace, otherNamespace),
+			"does not match the namespace of the request, "+strconv.Quote(namespace), "metadata", "namespace")
 		return true
 	}
 	if p.checkName(sent.Name) {
+		p.rejectScale(p.out.Rejection, "does not match the name of the request, "+strconv.Quote(p.r.Name), "metadata", "name")
 		return true
 	}
 	if p.r.Patch == 0 {
@@ -113,8 +117,16 @@ func (p *pass) checkScale(sent *autoscalingv1.Scale) (rejected bool) {
 func (p *pass) dedupScaleOwners(sent *autoscalingv1.Scale, late bool) {
 	var warning string
 	if sent.OwnerReferences, warning = metadata.DedupOwners(sent.OwnerReferences, late); warning != "" {
-		p.warn(warning)
+		p.warn(violation.Warning{Type: violation.TypeWarning, Text: warning, Field: "metadata.ownerReferences"})
 	}
+}
+
+func (p *pass) compareScaleUID(sent *autoscalingv1.Scale) (rejected bool) {
+	if !p.compareUID(string(sent.UID)) {
+		return false
+	}
+	p.rejectScale(p.out.Rejection, p.out.Violations[0].Detail, "metadata", "uid")
+	return true
 }
 
 // decodedScale sets the outcome of stage DECODE.
@@ -186,7 +198,7 @@ func (p *pass) answerScale(v *Version, want bool) error {
 func (p *pass) setReplicas(v *Version, sent *autoscalingv1.Scale) (rejected bool) {
 	if sent.Spec.Replicas == noReplicas {
 		text := fmt.Sprintf("the spec replicas field %q cannot be empty", v.Scale.SpecReplicas.Text)
-		p.out.Rejection = badRequest(text, text)
+		p.rejectScale(badRequest(text, text), "must be set", "spec", "replicas")
 		return true
 	}
 	p.copyOld()

@@ -11,6 +11,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/internal/typed"
+	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -19,20 +21,22 @@ import (
 // upstream's order, if o or the request asks for them. rejected is upstream's decoding error. err is a Fault.
 //
 // Upstream: customresource_handler.go, unstructuredSchemaCoercer.apply.
-func (p *pass) shape(o metadata.Options, keepNulls bool) (unknown []string, rejected, err error) {
+func (p *pass) shape(o metadata.Options, keepNulls bool) (unknown []unknownField, rejected, err error) {
 	repair := o.Lenient && p.matches
 	o.Track = o.Track || p.r.WantChanges
+	var own []string // of the object's own metadata
 	if quirk.On(quirk.MetadataRoundTrip) {
-		_, unknown, rejected = metadata.Coerce(p.d, p.root,
+		_, own, rejected = metadata.Coerce(p.d, p.root,
 			metadata.Options{Lenient: o.Lenient, Track: o.Track, RepairGeneration: repair})
 		if rejected != nil {
+			p.invalid = p.malformed(p.d.Field(p.root, "metadata"), value.Path{value.Name("metadata")}, rejected)
 			return nil, rejected, nil
 		}
 	}
-	own := len(unknown) // of the object's own metadata
 	if p.r.WantChanges {
-		p.unknownMetadata(unknown)
+		p.unknownMetadata(own)
 	}
+	unknown = appendUnknown(nil, own)
 	if !p.matches && quirk.On(quirk.PruneNullsDefaultOrder) {
 		return unknown, nil, nil
 	}
@@ -46,7 +50,7 @@ func (p *pass) shape(o metadata.Options, keepNulls bool) (unknown []string, reje
 			return nil, nil, exceeded(err)
 		}
 		for _, c := range pruned {
-			unknown = append(unknown, c.Text)
+			unknown = append(unknown, unknownField{c.Text, c.Path, c.Node})
 		}
 		if p.r.WantChanges {
 			p.out.Pruned = append(p.out.Pruned, p.changes(pruned)...)
@@ -60,6 +64,13 @@ func (p *pass) shape(o metadata.Options, keepNulls bool) (unknown []string, reje
 	case err != nil:
 		return nil, nil, exceeded(err)
 	case found != nil:
+		if found.Path[len(found.Path)-1] == value.Name("metadata") {
+			p.invalid = p.malformed(found.Node, found.Path, found.Error)
+		} else {
+			v := violation.Reason(violation.Decode, violation.TypeDecode, found.Field, typed.WrongType("string", p.d.Nodes[found.Node].Kind), found.Path)
+			v.Node, v.Want = found.Node, "string"
+			p.invalid = []violation.Violation{v}
+		}
 		return nil, found.Error, nil
 	}
 	if p.r.WantChanges {
@@ -67,10 +78,19 @@ func (p *pass) shape(o metadata.Options, keepNulls bool) (unknown []string, reje
 	}
 	if compiled.Root.Has(plan.Embedded) {
 		// Upstream coerces the metadata of such a root twice, and reports its unknown fields twice.
-		embedded = append(embedded, unknown[:own]...)
+		embedded = append(embedded, own...)
 		slices.Sort(embedded)
 	}
-	return append(unknown, embedded...), nil, nil
+	return appendUnknown(unknown, embedded), nil, nil
+}
+
+// appendUnknown appends the unknown fields with these paths.
+func appendUnknown(list []unknownField, paths []string) []unknownField {
+	list = slices.Grow(list, len(paths))
+	for _, path := range paths {
+		list = append(list, unknownField{text: path})
+	}
+	return list
 }
 
 // nothing returns the plan of a version that the CRD does not have. Upstream prunes such objects completely.
@@ -148,13 +168,10 @@ func (p *pass) unknownMetadata(paths []string) {
 	if len(paths) == 0 {
 		return
 	}
-	original := value.Acquire()
-	defer original.Release()
-	root, err := p.parseAgain(original, value.Limits{MaxBytes: len(p.json)})
-	if err != nil {
-		return // cannot fail, since it was read before
+	fields := p.sent()
+	if fields == nil {
+		return
 	}
-	fields := &locator{d: original, finder: original.Finder(), stop: p.stop, steps: maxTried}
 	for i, text := range paths {
 		if !p.takeChange(2 * len(text)) {
 			p.out.OmittedChanges += len(paths) - i
@@ -164,17 +181,32 @@ func (p *pass) unknownMetadata(paths []string) {
 			return // the caller checks for the deadline
 		}
 		c := Change{Text: text}
-		if path, node := fields.find(root, text, nil); node != 0 {
-			c.Path, c.Pointer, c.Value = path.Detach(), path.Pointer(), original.AppendJSON(nil, node)
-			c.Position = p.keyPosition(original, node, path)
+		if path, node := fields.find(fields.root, text, nil); node != 0 {
+			c.Path, c.Pointer, c.Value = path.Detach(), path.Pointer(), fields.d.AppendJSON(nil, node)
+			c.Position = p.keyPosition(fields.d, node, path)
 		}
 		p.out.Pruned = append(p.out.Pruned, c)
 	}
 }
 
+// sent returns the locator of the body as it was sent. It cannot be nil, since the body was read before.
+func (p *pass) sent() *locator {
+	if p.original == nil {
+		d := p.acquire()
+		root, err := p.parseAgain(d, value.Limits{MaxBytes: len(p.json)})
+		if err != nil {
+			d.Release()
+			return nil
+		}
+		p.original = &locator{d: d, root: root, finder: d.Finder(), stop: p.stop, steps: maxTried}
+	}
+	return p.original
+}
+
 // locator finds the nodes of upstream's path texts.
 type locator struct {
 	d      *value.Doc
+	root   uint32
 	finder *value.Finder
 	stop   *interrupt.Signal
 	steps  int // how many keys may still be tried

@@ -42,7 +42,7 @@ func (p *pass) respond(v *Version) error {
 	asList := !p.r.Scale && items != 0 && p.d.Nodes[items].Kind == value.Array
 	err := p.written(v)
 	if asList && p.out.Rejection == nil {
-		p.warn(Notice + takenForList)
+		p.warnAbout(violation.TypeNotice, Notice+takenForList, "items", value.Path{value.Name("items")})
 	}
 	return err
 }
@@ -51,7 +51,8 @@ func (p *pass) respond(v *Version) error {
 func (p *pass) written(v *Version) error {
 	switch {
 	case p.hasRevision():
-		p.out.Rejection = statusless("resourceVersion should not be set on objects to be created")
+		p.reject(statusless("resourceVersion should not be set on objects to be created"),
+			p.about(violation.Request, "must not be set on an object that is created", "metadata", "resourceVersion"))
 		return nil
 	case p.deletes():
 		p.out.Deletes = true
@@ -253,7 +254,7 @@ func (p *pass) failed(err error) error {
 	if err == nil || !errors.As(err, &f) || f.Code != ObjectRejected {
 		return err
 	}
-	p.out.Rejection = statusless(f.Rejection.Cause)
+	p.out.Rejection, p.out.Violations = statusless(f.Rejection.Cause), f.Violations
 	return nil
 }
 
@@ -296,7 +297,7 @@ func (p *pass) locate(found []violation.Violation) []violation.Violation {
 			break // the caller checks for the deadline
 		}
 		v := &found[i]
-		if !p.old.has(v.Node) || len(v.Path) == 0 {
+		if p.text == value.Request && (!p.old.has(v.Node) || len(v.Path) == 0) {
 			v.Position = v.Locate(p.d)
 		}
 		v.Node = 0

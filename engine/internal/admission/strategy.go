@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -183,7 +184,10 @@ func (p *pass) warnFinalizers() {
 	}
 	added := p.namesIn(list).Difference(p.namesIn(old))
 	for _, name := range sets.List(added) {
-		p.warn(finalizerWarnings(name)...)
+		at := value.Path{value.Name("metadata"), value.Name("finalizers"), value.At(p.indexOf(list, name))}
+		for _, text := range finalizerWarnings(name) {
+			p.warnAbout(violation.TypeWarning, text, "metadata.finalizers", at)
+		}
 	}
 }
 
@@ -212,6 +216,14 @@ func (p *pass) namesIn(list uint32) sets.Set[string] {
 		}
 	}
 	return names
+}
+
+// indexOf returns the index of a string in a list that has it.
+func (p *pass) indexOf(list uint32, text string) (i int) {
+	for c := p.d.Nodes[list].First; c != 0 && p.d.Str(c) != text; c = p.d.Nodes[c].Next {
+		i++
+	}
+	return i
 }
 
 func finalizerWarnings(name string) (texts []string) {

@@ -4,30 +4,124 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/internal/violation"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
-func unknownField(path string) string { return `unknown field "` + path + `"` }
+// StrictError is an error of strict decoding: an unknown field, or a duplicate one. The YAML decoder reports all duplicate
+// fields in one error.
+type StrictError struct {
+	// Text is upstream's.
+	Text string
 
-// addUnknown adds the unknown fields with these paths to the errors of strict decoding. It adds nothing if memory is
-// short.
-func (p *pass) addUnknown(paths []string) {
-	const perText = 32 // the string, and the quoting text
-	size := len(paths) * perText
-	for _, path := range paths {
-		size += len(path)
+	of      field.ErrorType
+	field   string                 // upstream's text of the path
+	path    value.Path             // of an unknown field that the plan found
+	node    uint32                 // at the path
+	repeats []value.DuplicatePlace // of duplicate fields
+	at      value.Position         // in the patch
+}
+
+// unknownField is a field that the schema does not declare.
+type unknownField struct {
+	text string     // upstream's text of the path
+	path value.Path // nil if only the text is known
+	node uint32     // at the path
+}
+
+// texts returns the upstream texts of unknown fields in the order of the list.
+func texts(list []unknownField) []string {
+	all := make([]string, len(list))
+	for i := range list {
+		all[i] = list[i].text
+	}
+	return all
+}
+
+// addUnknown adds unknown fields to the errors of strict decoding. It adds nothing if memory is short.
+func (p *pass) addUnknown(list []unknownField) {
+	const perText = 32 + int(unsafe.Sizeof(StrictError{})) // with the quoting text
+	size := len(list) * perText
+	for i := range list {
+		size += len(list[i].text)
 	}
 	if p.r.FieldValidation == Strict {
-		size *= 6 // the errors, and the texts of the rejection
+		size *= 6 // the errors, the texts of the rejection, and its violations
 	}
 	if p.grow(int64(size)) != nil {
 		return
 	}
-	p.out.Strict = slices.Grow(p.out.Strict, len(paths))
-	for _, path := range paths {
-		p.out.Strict = append(p.out.Strict, unknownField(path))
+	p.out.Strict = slices.Grow(p.out.Strict, len(list))
+	for _, f := range list {
+		p.out.Strict = append(p.out.Strict, StrictError{
+			Text: `unknown field "` + f.text + `"`, of: violation.TypeUnknownField, field: f.text, path: f.path, node: f.node,
+		})
 	}
+}
+
+// addDuplicates adds the duplicate fields of the body to the errors of strict decoding.
+func (p *pass) addDuplicates() {
+	for duplicate := range p.d.Duplicates(value.Request) {
+		p.out.Strict = append(p.out.Strict, StrictError{
+			Text: duplicate.Text, of: violation.TypeDuplicateField, field: duplicate.Path, repeats: duplicate.Places,
+		})
+	}
+}
+
+// reasons returns the violations of an error of strict decoding, one for each of its StrictWarnings.
+func (p *pass) reasons(s *StrictError) []violation.Violation {
+	if s.of == violation.TypeDuplicateField {
+		list := make([]violation.Violation, len(s.repeats))
+		for i, r := range s.repeats {
+			text := s.field
+			if text == "" {
+				text = r.Path.Dotted()
+			}
+			list[i] = violation.Reason(violation.Decode, s.of, text, "duplicate field", r.Path)
+			list[i].Position = r.Position
+		}
+		return list
+	}
+	v := violation.Reason(violation.Decode, s.of, s.field, "unknown field", s.path)
+	switch {
+	case s.at != (value.Position{}):
+		v.Position = s.at
+	case s.path != nil:
+		v.Position = p.keyPosition(p.d, s.node, s.path)
+	default:
+		if fields := p.sent(); fields != nil {
+			if path, node := fields.find(fields.root, s.field, nil); node != 0 {
+				v.Path, v.Position = path.Detach(), p.keyPosition(fields.d, node, path)
+			}
+		}
+	}
+	return []violation.Violation{v}
+}
+
+// strictReasons returns a violation for each unknown or duplicate field, as many as the limits allow. The rejection
+// names all.
+func (p *pass) strictReasons() (list []violation.Violation) {
+	l := p.r.Limits.WithDefaults()
+	size, known := 0, map[string]bool{}
+	for i := range p.out.Strict {
+		for _, v := range p.reasons(&p.out.Strict[i]) {
+			id := string(v.Type) + v.Path.Pointer() + "\x00" + v.Field
+			if known[id] {
+				continue
+			}
+			known[id] = true
+			if size += violation.Size(v.Error); len(list) < l.MaxViolations && size <= l.MaxViolationBytes && (i%64 != 63 || !p.stop.Stopped()) {
+				list = append(list, v)
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b violation.Violation) int { return a.Position.Offset - b.Position.Offset })
+	return list
 }
 
 // reportStrict rejects the errors of strict decoding, or adds them as warnings.
@@ -38,31 +132,46 @@ func (p *pass) reportStrict() (rejected bool) {
 		}
 		return false
 	}
+	var r *Rejection
 	switch cause := strictError(p.out.Strict); {
 	case p.r.Patched:
-		p.out.Rejection = p.rejectPatched(cause.Error())
+		r = p.rejectPatched(cause.Error())
 	case p.of.Version == "":
 		// Upstream reads the kind from the decoded object, which has no version.
 		text := runtime.NewMissingVersionErr("object has no apiVersion field").Error()
-		p.out.Rejection = badRequest(text, cause.Error())
+		r = badRequest(text, cause.Error())
 	default:
-		p.out.Rejection = undecodable(p.of.Kind, &p.of, cause, p.r.Body)
+		r = undecodable(p.of.Kind, &p.of, cause, p.r.Body)
 	}
-	return true
+	p.out.Rejection, p.out.Violations = r, p.strictReasons()
+	return !p.holdStrict()
 }
 
 // warnStrict adds the errors of strict decoding as warnings.
 func (p *pass) warnStrict() {
-	for _, text := range p.out.Strict {
-		p.warn(StrictWarnings(text)...)
+	for i := range p.out.Strict {
+		s := &p.out.Strict[i]
+		var about []violation.Violation
+		for k, text := range StrictWarnings(s.Text) {
+			w := violation.Warning{Type: s.of, Text: text}
+			if p.warn(w) {
+				if about == nil {
+					about = p.reasons(s)
+				}
+				if k < len(about) {
+					last := &p.out.Warnings[len(p.out.Warnings)-1]
+					last.Field, last.Path, last.Position = about[k].Field, about[k].Path, about[k].Position
+				}
+			}
+		}
 	}
 }
 
-// strictError returns upstream's strict decoding error with these texts.
-func strictError(texts []string) error {
-	errs := make([]error, len(texts))
-	for i, text := range texts {
-		errs[i] = errors.New(text)
+// strictError returns upstream's strict decoding error.
+func strictError(list []StrictError) error {
+	errs := make([]error, len(list))
+	for i := range list {
+		errs[i] = errors.New(list[i].Text)
 	}
 	return runtime.NewStrictDecodingError(errs)
 }

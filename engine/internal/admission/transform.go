@@ -3,7 +3,6 @@ package admission
 import (
 	"cmp"
 	"context"
-	"slices"
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/metadata"
@@ -105,7 +104,7 @@ func (p *pass) coerce(o metadata.Options, keepNulls bool) error {
 	if err != nil || cause == nil {
 		return err
 	}
-	return rejected(p.undecodable(&p.of, cause))
+	return p.rejected(p.undecodable(&p.of, cause), p.invalid...)
 }
 
 // fromStore decodes, defaults and converts a body that was read. An empty target is the object's own version.
@@ -140,7 +139,7 @@ func (p *pass) readOther() error {
 		return err
 	}
 	if p.unread != nil {
-		return rejected(p.unread)
+		return p.rejected(p.unread, p.because...)
 	}
 	if want := p.r.Version; want != "" {
 		v := p.def.Find(want)
@@ -148,16 +147,12 @@ func (p *pass) readOther() error {
 			return p.def.noVersion("version", want)
 		}
 		if got := p.of.GroupVersion().String(); got != v.APIVersion {
-			return rejected(otherVersion(got, v.APIVersion))
+			return p.rejected(otherVersion(got, v.APIVersion), p.otherVersionReason(v.APIVersion))
 		}
 	}
 	if v := p.def.Find(p.of.Version); v != nil && p.of.Group == p.def.Group {
 		p.out.Version = v
-		p.out.Warnings = slices.Clip(v.Warnings)
+		p.warnDeprecated(v)
 	}
 	return nil
-}
-
-func rejected(r *Rejection) error {
-	return &Fault{Code: ObjectRejected, Text: r.Message, Rejection: r}
 }

@@ -281,7 +281,12 @@ func (p *pass) rules(compiled *plan.Plan, found []violation.Violation, u plan.Up
 	compiled.Rules(r, p.root, u, at)
 	p.out.Traces, p.out.OmittedTraces = r.Traces()
 	for i := range r.Ratcheted {
-		p.warn(r.Ratcheted[i].Error.Error())
+		v := r.Ratcheted[i]
+		w := violation.Warning{Type: violation.TypeRatcheted, Text: v.Error.Error(), Field: v.Field, Path: v.Path}
+		if !p.old.has(v.Node) {
+			w.Position = v.Locate(p.d)
+		}
+		p.warn(w)
 	}
 	p.ratcheted = append(p.ratcheted, r.Ratcheted...)
 	return append(found, r.Found...)

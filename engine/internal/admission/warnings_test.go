@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/crdeval/crdeval/engine/internal/violation"
 )
 
 func TestSent(t *testing.T) {
@@ -33,12 +35,25 @@ func TestSent(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			given := slices.Clone(tt.texts)
-			if got := Sent(tt.texts); !slices.Equal(got, tt.want) {
+			var given []violation.Warning
+			for _, text := range tt.texts {
+				w := violation.Warning{Type: violation.TypeWarning, Text: text}
+				if strings.HasPrefix(text, Notice) {
+					w.Type = violation.TypeNotice
+				}
+				given = append(given, w)
+			}
+			var got []string
+			for _, w := range Sent(given) {
+				got = append(got, w.Text)
+			}
+			if !slices.Equal(got, tt.want) {
 				t.Errorf("Sent:\n got %q\nwant %q", got, tt.want)
 			}
-			if !slices.Equal(given, tt.texts) {
-				t.Error("the texts given were changed")
+			for i, text := range tt.texts {
+				if given[i].Text != text {
+					t.Errorf("warning %d was changed to %q", i, given[i].Text)
+				}
 			}
 		})
 	}

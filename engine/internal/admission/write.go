@@ -23,11 +23,11 @@ func (d *Definition) Write(ctx context.Context, r *Request) (Outcome, error) {
 func (p *pass) write() error {
 	switch {
 	case p.r.Scale:
-		return p.updateScale()
+		return p.conclude(p.updateScale())
 	case p.r.Patch != 0:
-		return p.updatePatched()
+		return p.conclude(p.updatePatched())
 	}
-	return p.writeBody()
+	return p.conclude(p.writeBody())
 }
 
 func (p *pass) writeBody() error {
@@ -61,8 +61,9 @@ func (p *pass) validateDecoded(v *Version) {
 		return
 	}
 	decoded := p.outcome
-	p.request, p.outcome = *then, Outcome{Version: v, Warnings: slices.Clip(v.Warnings)}
+	p.request, p.outcome = *then, Outcome{Version: v}
 	p.storing, p.warned = false, nil
+	p.warnDeprecated(v)
 	if !p.checkNamespace() && p.accept(v) && !p.lossy() {
 		decoded.Valid, decoded.Warnings, decoded.ReadsAsWritten = true, p.out.Warnings, p.readsAsWritten(v)
 	}
@@ -80,17 +81,20 @@ func (p *pass) address() (*Version, error) {
 		p.out.Version = v
 		return v, nil
 	}
-	p.out.Rejection = p.unread
+	if p.unread != nil {
+		p.reject(p.unread, p.because...)
+	}
 	if err != nil || v == nil {
 		return nil, err
 	}
-	p.out.Version, p.out.Warnings = v, slices.Clip(v.Warnings)
+	p.out.Version = v
+	p.warnDeprecated(v)
 	if p.r.Status && !v.HasStatus {
 		name := p.r.Name
 		if name == "" && p.unread == nil {
 			name = p.nameOf(p.root)
 		}
-		p.out.Rejection = p.def.notFound(name)
+		p.reject(p.def.notFound(name))
 	}
 	return v, nil
 }
@@ -168,9 +172,7 @@ func (p *pass) decode(v *Version) (rejected bool, err error) {
 		p.out.Strict = slices.Clip(p.patching.unknown)
 	}
 	if track {
-		for duplicate := range p.d.Duplicates(value.Request) {
-			p.out.Strict = append(p.out.Strict, duplicate.Text)
-		}
+		p.addDuplicates()
 	}
 	if p.r.AsGiven {
 		return p.reportStrict(), nil
@@ -181,7 +183,7 @@ func (p *pass) decode(v *Version) (rejected bool, err error) {
 		return false, err
 	case cause != nil:
 		p.out.Strict, p.out.Pruned, p.out.OmittedChanges = nil, nil, 0
-		p.out.Rejection = p.undecodable(&p.of, cause)
+		p.reject(p.undecodable(&p.of, cause), p.invalid...)
 		return true, nil
 	}
 	if track {
@@ -194,7 +196,7 @@ func (p *pass) decode(v *Version) (rejected bool, err error) {
 		return true, nil
 	}
 	if got := p.of.GroupVersion().String(); got != v.APIVersion && !p.r.Patched {
-		p.out.Rejection = otherVersion(got, v.APIVersion)
+		p.reject(otherVersion(got, v.APIVersion), p.otherVersionReason(v.APIVersion))
 		return true, nil
 	}
 	return false, nil

@@ -81,6 +81,15 @@ func (f *Finder) Removed(path value.Path) *Hint {
 // that is not in it.
 func (f *Finder) Violation(v *violation.Violation, at *value.Position) *Hint {
 	switch {
+	case v.Type == violation.TypeUnknownField && len(v.Path) > 0:
+		return f.ask(v.Path, func() *Hint { return f.unknown(v.Path) })
+	case v.Type == violation.TypeDecode && v.Want != "" && at != nil:
+		return f.ask(v.Path, func() *Hint {
+			if node := f.at(v.Path); node != 0 {
+				return f.converted(node, at.Offset, []string{v.Want})
+			}
+			return nil
+		})
 	case v.Step != violation.Schema || at == nil:
 	case v.Type == field.ErrorTypeNotSupported:
 		return f.ask(v.Path, func() *Hint { return f.enum(v.Path, at.Offset) })

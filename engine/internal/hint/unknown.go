@@ -123,6 +123,9 @@ var resourceFields = []string{"apiVersion", "kind", "metadata"}
 
 // target returns the target at a path.
 func (f *Finder) target(path value.Path) target {
+	if f.plan == nil {
+		return target{}
+	}
 	t := target{node: f.plan.Root}
 	for _, s := range path {
 		switch {

@@ -135,8 +135,8 @@ func judge(d *admission.Definition, version string) func(context.Context, []byte
 			v.Faults = append(v.Faults, sample.Fault{Path: found.Path})
 			v.Text = found.Error.Error()
 		}
-		if len(out.Strict) > 0 {
-			v.Text = "no field " + out.Strict[0]
+		if len(out.Unknown) > 0 {
+			v.Text = "no field " + out.Unknown[0]
 		}
 		return v, nil
 	}

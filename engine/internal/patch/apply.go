@@ -16,12 +16,15 @@ package patch
 import (
 	"errors"
 	"net/http"
+	"reflect"
 	"strings"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	kjson "sigs.k8s.io/json"
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
+	"github.com/crdeval/crdeval/engine/internal/typed"
+	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -57,6 +60,8 @@ type Error struct {
 	Text string
 	// Detail is the reason if Text does not have it, else empty.
 	Detail string
+	// Operation is the index of the operation of a JSON patch, -1 if the error is about none.
+	Operation int
 }
 
 // Error returns the detail or the text.
@@ -70,7 +75,9 @@ func (e *Error) Error() string {
 // Crash is an API server's answer if its handler panics.
 const Crash = "This request caused apiserver to panic. Look in the logs for details."
 
-func badRequest(text string) error { return &Error{Code: http.StatusBadRequest, Text: text} }
+func badRequest(text string) error {
+	return &Error{Code: http.StatusBadRequest, Text: text, Operation: -1}
+}
 
 // Document is a parsed patch.
 type Document struct {
@@ -132,10 +139,26 @@ type jsonPatchOp struct {
 // upstreamNames replaces this package by upstream's in a message about a type.
 var upstreamNames = strings.NewReplacer("patch.jsonPatchOp", "handlers.jsonPatchOp")
 
+// Unknown is an unknown or duplicate field of a patch itself.
+type Unknown struct {
+	// Text is the error of strict decoding, Field the path in it.
+	Text, Field string
+	Duplicate   bool
+}
+
+// Mismatches returns why a patch is not one, with nodes of its Doc.
+func (p Document) Mismatches() []violation.Violation {
+	of := reflect.TypeFor[map[string]any]()
+	if p.Type == JSON {
+		of = reflect.TypeFor[[]jsonPatchOp]()
+	}
+	return typed.Mismatches(p.Doc, p.Root, nil, of)
+}
+
 // Decode decodes a patch as API servers do for field validation. It returns the errors of strict decoding about the
 // patch itself: duplicate fields, and unknown fields of operations. There are at most 100, as upstream. The error is an
 // *Error.
-func (p Document) Decode() (unknown []string, err error) {
+func (p Document) Decode() (unknown []Unknown, err error) {
 	if p.Type == Merge && p.Doc.Nodes[p.Root].Kind == value.Object && !p.Doc.HasDuplicates(value.Request) {
 		return nil, nil
 	}
@@ -144,11 +167,14 @@ func (p Document) Decode() (unknown []string, err error) {
 		return nil, badRequest("error decoding patch: " + upstreamNames.Replace(err.Error()))
 	}
 	for _, f := range found {
-		text := f.Error()
+		u := Unknown{Text: f.Error(), Duplicate: strings.HasPrefix(f.Error(), "duplicate ")}
 		if p.Type == JSON {
-			text = "json patch " + text
+			u.Text = "json patch " + u.Text
 		}
-		unknown = append(unknown, text)
+		if of := (kjson.FieldError)(nil); errors.As(f, &of) {
+			u.Field = of.FieldPath()
+		}
+		unknown = append(unknown, u)
 	}
 	return unknown, nil
 }

@@ -50,7 +50,7 @@ const notApplied = "the server rejected our request due to an error in our reque
 func (t *Tree) run(p Document) error {
 	n := t.patch.Len(p.Root)
 	if n > MaxOperations {
-		return &Error{Code: http.StatusRequestEntityTooLarge,
+		return &Error{Code: http.StatusRequestEntityTooLarge, Operation: -1,
 			Text: fmt.Sprintf("The allowed maximum operations in a JSON patch is %d, got %d", MaxOperations, n)}
 	}
 	t.opens(&t.root)
@@ -89,10 +89,10 @@ func (t *Tree) rejection(k int, op *operation, err error) error {
 		err = errors.New("it compares or changes a null")
 	}
 	if t.crashed {
-		return &Error{Code: http.StatusInternalServerError, Text: Crash,
+		return &Error{Code: http.StatusInternalServerError, Text: Crash, Operation: k,
 			Detail: text + ": API servers panic on it: " + err.Error()}
 	}
-	return &Error{Code: http.StatusUnprocessableEntity, Text: notApplied, Detail: text + ": " + err.Error()}
+	return &Error{Code: http.StatusUnprocessableEntity, Text: notApplied, Operation: k, Detail: text + ": " + err.Error()}
 }
 
 // maxShown bounds a path in a message, in bytes.

@@ -50,6 +50,8 @@ type Violation struct {
 	Position value.Position
 	// Rule is the x-kubernetes-validations rule that failed or could not be evaluated. It is nil for other violations.
 	Rule *RuleRef
+	// Want is the JSON type of the value that a TypeDecode wants, "" if unknown.
+	Want string
 }
 
 // RuleRef identifies one rule of a schema.

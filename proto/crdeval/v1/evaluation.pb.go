@@ -1277,11 +1277,11 @@ type Verdict struct {
 	Allowed bool `protobuf:"varint,1,opt,name=allowed,proto3" json:"allowed,omitempty"`
 	// What the API server would answer. Absent if the object is allowed.
 	Rejection *Rejection `protobuf:"bytes,2,opt,name=rejection,proto3" json:"rejection,omitempty"`
-	// The violations, in the order of the document. Empty for rejections that name no field: JSON that cannot be parsed,
-	// strict decoding, a wrong version, or a name that differs from the name of the request.
+	// The violations, in the order of the document. A rejection has at least one. Violations of types of Kubernetes are
+	// the causes of the Status.
 	Violations []*Violation `protobuf:"bytes,3,rep,name=violations,proto3" json:"violations,omitempty"`
-	// The warnings that the API server would send.
-	Warnings []string `protobuf:"bytes,4,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	// The warnings that the API server would send, and notes of crdeval.
+	Warnings []*Warning `protobuf:"bytes,4,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	// The object that the API server would return, read back from storage, in the version of the request. For a write to
 	// the subresource scale it is the Scale. crdeval does not generate uid, creationTimestamp, managedFields and names:
 	// the caller sets them. resourceVersion and selfLink are absent, because the storage sets them; but
@@ -1330,7 +1330,10 @@ type Verdict struct {
 	// of the uid, the times, the generation, the namespace and the managed fields that a server sets. For an update, it
 	// holds only while the stored object is `old_object`: compare the resourceVersion. Absent if the result is unknown:
 	// then call ADMISSION_STAGE_VALIDATE.
-	Valid         *bool `protobuf:"varint,17,opt,name=valid,proto3,oneof" json:"valid,omitempty"`
+	Valid *bool `protobuf:"varint,17,opt,name=valid,proto3,oneof" json:"valid,omitempty"`
+	// With FIELD_VALIDATION_STRICT and ADMISSION_STAGE_ALL: the violations that remain once the unknown and duplicate
+	// fields are fixed for which the object is rejected. They are not a part of the rejection.
+	Next          []*Violation `protobuf:"bytes,18,rep,name=next,proto3" json:"next,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1386,7 +1389,7 @@ func (x *Verdict) GetViolations() []*Violation {
 	return nil
 }
 
-func (x *Verdict) GetWarnings() []string {
+func (x *Verdict) GetWarnings() []*Warning {
 	if x != nil {
 		return x.Warnings
 	}
@@ -1484,6 +1487,13 @@ func (x *Verdict) GetValid() bool {
 	return false
 }
 
+func (x *Verdict) GetNext() []*Violation {
+	if x != nil {
+		return x.Next
+	}
+	return nil
+}
+
 // An object after a read or after one step of a write.
 type TransformedObject struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1491,18 +1501,20 @@ type TransformedObject struct {
 	Object *Document `protobuf:"bytes,1,opt,name=object,proto3" json:"object,omitempty"`
 	// The fields that were removed and the defaults that were added. Absent if nothing changed.
 	Changes *ObjectChanges `protobuf:"bytes,2,opt,name=changes,proto3" json:"changes,omitempty"`
-	// The warnings that the API server would send.
-	Warnings []string `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	// The warnings that the API server would send, and notes of crdeval.
+	Warnings []*Warning `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	// The revision of the CRD that was used.
 	Revision string `protobuf:"bytes,4,opt,name=revision,proto3" json:"revision,omitempty"`
 	// Whether the result differs from the object that was sent.
 	Changed bool `protobuf:"varint,5,opt,name=changed,proto3" json:"changed,omitempty"`
 	// What the API server would answer instead of an object, if the JSON cannot be parsed, the metadata cannot be
-	// decoded, or a conversion fails. Then `revision` is the only other field that is set. Absent if there is a result.
+	// decoded, or a conversion fails. Then only `revision` and `violations` are set besides. Absent if there is a result.
 	Rejection *Rejection `protobuf:"bytes,6,opt,name=rejection,proto3" json:"rejection,omitempty"`
 	// The presentation of the result that ReadRequest.include requests. Absent if nothing was requested, and with a
 	// rejection.
-	Presentation  *ObjectPresentation `protobuf:"bytes,7,opt,name=presentation,proto3" json:"presentation,omitempty"`
+	Presentation *ObjectPresentation `protobuf:"bytes,7,opt,name=presentation,proto3" json:"presentation,omitempty"`
+	// Why there is a `rejection`, which has at least one. Empty without a rejection.
+	Violations    []*Violation `protobuf:"bytes,8,rep,name=violations,proto3" json:"violations,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1551,7 +1563,7 @@ func (x *TransformedObject) GetChanges() *ObjectChanges {
 	return nil
 }
 
-func (x *TransformedObject) GetWarnings() []string {
+func (x *TransformedObject) GetWarnings() []*Warning {
 	if x != nil {
 		return x.Warnings
 	}
@@ -1582,6 +1594,13 @@ func (x *TransformedObject) GetRejection() *Rejection {
 func (x *TransformedObject) GetPresentation() *ObjectPresentation {
 	if x != nil {
 		return x.Presentation
+	}
+	return nil
+}
+
+func (x *TransformedObject) GetViolations() []*Violation {
+	if x != nil {
+		return x.Violations
 	}
 	return nil
 }
@@ -2988,14 +3007,14 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\n" +
 	"RuleTraces\x12-\n" +
 	"\x06traces\x18\x01 \x03(\v2\x15.crdeval.v1.RuleTraceR\x06traces\x12\x18\n" +
-	"\aomitted\x18\x02 \x01(\x05R\aomitted\"\xf8\x05\n" +
+	"\aomitted\x18\x02 \x01(\x05R\aomitted\"\xb8\x06\n" +
 	"\aVerdict\x12\x18\n" +
 	"\aallowed\x18\x01 \x01(\bR\aallowed\x123\n" +
 	"\trejection\x18\x02 \x01(\v2\x15.crdeval.v1.RejectionR\trejection\x125\n" +
 	"\n" +
 	"violations\x18\x03 \x03(\v2\x15.crdeval.v1.ViolationR\n" +
-	"violations\x12\x1a\n" +
-	"\bwarnings\x18\x04 \x03(\tR\bwarnings\x12,\n" +
+	"violations\x12/\n" +
+	"\bwarnings\x18\x04 \x03(\v2\x13.crdeval.v1.WarningR\bwarnings\x12,\n" +
 	"\x06object\x18\x05 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x129\n" +
 	"\rstored_object\x18\x06 \x01(\v2\x14.crdeval.v1.DocumentR\fstoredObject\x123\n" +
 	"\achanges\x18\a \x01(\v2\x19.crdeval.v1.ObjectChangesR\achanges\x123\n" +
@@ -3011,16 +3030,20 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\tunchanged\x18\x0e \x01(\bR\tunchanged\x12#\n" +
 	"\rstrict_errors\x18\x0f \x03(\tR\fstrictErrors\x12(\n" +
 	"\x10reads_as_written\x18\x10 \x01(\bR\x0ereadsAsWritten\x12\x19\n" +
-	"\x05valid\x18\x11 \x01(\bH\x00R\x05valid\x88\x01\x01B\b\n" +
-	"\x06_valid\"\xc1\x02\n" +
+	"\x05valid\x18\x11 \x01(\bH\x00R\x05valid\x88\x01\x01\x12)\n" +
+	"\x04next\x18\x12 \x03(\v2\x15.crdeval.v1.ViolationR\x04nextB\b\n" +
+	"\x06_valid\"\x8d\x03\n" +
 	"\x11TransformedObject\x12,\n" +
 	"\x06object\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x123\n" +
-	"\achanges\x18\x02 \x01(\v2\x19.crdeval.v1.ObjectChangesR\achanges\x12\x1a\n" +
-	"\bwarnings\x18\x03 \x03(\tR\bwarnings\x12\x1a\n" +
+	"\achanges\x18\x02 \x01(\v2\x19.crdeval.v1.ObjectChangesR\achanges\x12/\n" +
+	"\bwarnings\x18\x03 \x03(\v2\x13.crdeval.v1.WarningR\bwarnings\x12\x1a\n" +
 	"\brevision\x18\x04 \x01(\tR\brevision\x12\x18\n" +
 	"\achanged\x18\x05 \x01(\bR\achanged\x123\n" +
 	"\trejection\x18\x06 \x01(\v2\x15.crdeval.v1.RejectionR\trejection\x12B\n" +
-	"\fpresentation\x18\a \x01(\v2\x1e.crdeval.v1.ObjectPresentationR\fpresentation\"v\n" +
+	"\fpresentation\x18\a \x01(\v2\x1e.crdeval.v1.ObjectPresentationR\fpresentation\x125\n" +
+	"\n" +
+	"violations\x18\b \x03(\v2\x15.crdeval.v1.ViolationR\n" +
+	"violations\"v\n" +
 	"\rVerdictResult\x12/\n" +
 	"\averdict\x18\x01 \x01(\v2\x13.crdeval.v1.VerdictH\x00R\averdict\x12*\n" +
 	"\x05error\x18\x02 \x01(\v2\x12.google.rpc.StatusH\x00R\x05errorB\b\n" +
@@ -3214,7 +3237,8 @@ var file_crdeval_v1_evaluation_proto_goTypes = []any{
 	(*FieldChange)(nil),           // 40: crdeval.v1.FieldChange
 	(*Rejection)(nil),             // 41: crdeval.v1.Rejection
 	(*Violation)(nil),             // 42: crdeval.v1.Violation
-	(*status.Status)(nil),         // 43: google.rpc.Status
+	(*Warning)(nil),               // 43: crdeval.v1.Warning
+	(*status.Status)(nil),         // 44: google.rpc.Status
 }
 var file_crdeval_v1_evaluation_proto_depIdxs = []int32{
 	36, // 0: crdeval.v1.PresentationOptions.now:type_name -> google.protobuf.Timestamp
@@ -3239,80 +3263,84 @@ var file_crdeval_v1_evaluation_proto_depIdxs = []int32{
 	10, // 19: crdeval.v1.RuleTraces.traces:type_name -> crdeval.v1.RuleTrace
 	41, // 20: crdeval.v1.Verdict.rejection:type_name -> crdeval.v1.Rejection
 	42, // 21: crdeval.v1.Verdict.violations:type_name -> crdeval.v1.Violation
-	37, // 22: crdeval.v1.Verdict.object:type_name -> crdeval.v1.Document
-	37, // 23: crdeval.v1.Verdict.stored_object:type_name -> crdeval.v1.Document
-	14, // 24: crdeval.v1.Verdict.changes:type_name -> crdeval.v1.ObjectChanges
-	42, // 25: crdeval.v1.Verdict.ratcheted:type_name -> crdeval.v1.Violation
-	15, // 26: crdeval.v1.Verdict.rule_traces:type_name -> crdeval.v1.RuleTraces
-	37, // 27: crdeval.v1.Verdict.old_object:type_name -> crdeval.v1.Document
-	8,  // 28: crdeval.v1.Verdict.presentation:type_name -> crdeval.v1.ObjectPresentation
-	37, // 29: crdeval.v1.TransformedObject.object:type_name -> crdeval.v1.Document
-	14, // 30: crdeval.v1.TransformedObject.changes:type_name -> crdeval.v1.ObjectChanges
-	41, // 31: crdeval.v1.TransformedObject.rejection:type_name -> crdeval.v1.Rejection
-	8,  // 32: crdeval.v1.TransformedObject.presentation:type_name -> crdeval.v1.ObjectPresentation
-	16, // 33: crdeval.v1.VerdictResult.verdict:type_name -> crdeval.v1.Verdict
-	43, // 34: crdeval.v1.VerdictResult.error:type_name -> google.rpc.Status
-	17, // 35: crdeval.v1.TransformResult.transformed:type_name -> crdeval.v1.TransformedObject
-	43, // 36: crdeval.v1.TransformResult.error:type_name -> google.rpc.Status
-	12, // 37: crdeval.v1.ValidateRequest.items:type_name -> crdeval.v1.EvaluationItem
-	13, // 38: crdeval.v1.ValidateRequest.options:type_name -> crdeval.v1.EvaluationOptions
-	37, // 39: crdeval.v1.ValidateRequest.crds:type_name -> crdeval.v1.Document
-	18, // 40: crdeval.v1.ValidateResponse.results:type_name -> crdeval.v1.VerdictResult
-	12, // 41: crdeval.v1.AdmitRequest.items:type_name -> crdeval.v1.EvaluationItem
-	13, // 42: crdeval.v1.AdmitRequest.options:type_name -> crdeval.v1.EvaluationOptions
-	37, // 43: crdeval.v1.AdmitRequest.crds:type_name -> crdeval.v1.Document
-	2,  // 44: crdeval.v1.AdmitRequest.stage:type_name -> crdeval.v1.AdmissionStage
-	6,  // 45: crdeval.v1.AdmitRequest.include:type_name -> crdeval.v1.PresentationOptions
-	18, // 46: crdeval.v1.AdmitResponse.results:type_name -> crdeval.v1.VerdictResult
-	12, // 47: crdeval.v1.AdmitStreamRequest.items:type_name -> crdeval.v1.EvaluationItem
-	13, // 48: crdeval.v1.AdmitStreamRequest.options:type_name -> crdeval.v1.EvaluationOptions
-	37, // 49: crdeval.v1.AdmitStreamRequest.crds:type_name -> crdeval.v1.Document
-	2,  // 50: crdeval.v1.AdmitStreamRequest.stage:type_name -> crdeval.v1.AdmissionStage
-	6,  // 51: crdeval.v1.AdmitStreamRequest.include:type_name -> crdeval.v1.PresentationOptions
-	18, // 52: crdeval.v1.AdmitStreamResponse.results:type_name -> crdeval.v1.VerdictResult
-	12, // 53: crdeval.v1.PruneRequest.items:type_name -> crdeval.v1.EvaluationItem
-	13, // 54: crdeval.v1.PruneRequest.options:type_name -> crdeval.v1.EvaluationOptions
-	37, // 55: crdeval.v1.PruneRequest.crds:type_name -> crdeval.v1.Document
-	19, // 56: crdeval.v1.PruneResponse.results:type_name -> crdeval.v1.TransformResult
-	12, // 57: crdeval.v1.DefaultRequest.items:type_name -> crdeval.v1.EvaluationItem
-	13, // 58: crdeval.v1.DefaultRequest.options:type_name -> crdeval.v1.EvaluationOptions
-	37, // 59: crdeval.v1.DefaultRequest.crds:type_name -> crdeval.v1.Document
-	19, // 60: crdeval.v1.DefaultResponse.results:type_name -> crdeval.v1.TransformResult
-	12, // 61: crdeval.v1.ReadRequest.items:type_name -> crdeval.v1.EvaluationItem
-	13, // 62: crdeval.v1.ReadRequest.options:type_name -> crdeval.v1.EvaluationOptions
-	37, // 63: crdeval.v1.ReadRequest.crds:type_name -> crdeval.v1.Document
-	6,  // 64: crdeval.v1.ReadRequest.include:type_name -> crdeval.v1.PresentationOptions
-	19, // 65: crdeval.v1.ReadResponse.results:type_name -> crdeval.v1.TransformResult
-	12, // 66: crdeval.v1.ReadStreamRequest.items:type_name -> crdeval.v1.EvaluationItem
-	13, // 67: crdeval.v1.ReadStreamRequest.options:type_name -> crdeval.v1.EvaluationOptions
-	37, // 68: crdeval.v1.ReadStreamRequest.crds:type_name -> crdeval.v1.Document
-	6,  // 69: crdeval.v1.ReadStreamRequest.include:type_name -> crdeval.v1.PresentationOptions
-	19, // 70: crdeval.v1.ReadStreamResponse.results:type_name -> crdeval.v1.TransformResult
-	12, // 71: crdeval.v1.ConvertRequest.items:type_name -> crdeval.v1.EvaluationItem
-	13, // 72: crdeval.v1.ConvertRequest.options:type_name -> crdeval.v1.EvaluationOptions
-	37, // 73: crdeval.v1.ConvertRequest.crds:type_name -> crdeval.v1.Document
-	19, // 74: crdeval.v1.ConvertResponse.results:type_name -> crdeval.v1.TransformResult
-	20, // 75: crdeval.v1.EvaluationService.Validate:input_type -> crdeval.v1.ValidateRequest
-	22, // 76: crdeval.v1.EvaluationService.Admit:input_type -> crdeval.v1.AdmitRequest
-	24, // 77: crdeval.v1.EvaluationService.AdmitStream:input_type -> crdeval.v1.AdmitStreamRequest
-	26, // 78: crdeval.v1.EvaluationService.Prune:input_type -> crdeval.v1.PruneRequest
-	28, // 79: crdeval.v1.EvaluationService.Default:input_type -> crdeval.v1.DefaultRequest
-	30, // 80: crdeval.v1.EvaluationService.Read:input_type -> crdeval.v1.ReadRequest
-	32, // 81: crdeval.v1.EvaluationService.ReadStream:input_type -> crdeval.v1.ReadStreamRequest
-	34, // 82: crdeval.v1.EvaluationService.Convert:input_type -> crdeval.v1.ConvertRequest
-	21, // 83: crdeval.v1.EvaluationService.Validate:output_type -> crdeval.v1.ValidateResponse
-	23, // 84: crdeval.v1.EvaluationService.Admit:output_type -> crdeval.v1.AdmitResponse
-	25, // 85: crdeval.v1.EvaluationService.AdmitStream:output_type -> crdeval.v1.AdmitStreamResponse
-	27, // 86: crdeval.v1.EvaluationService.Prune:output_type -> crdeval.v1.PruneResponse
-	29, // 87: crdeval.v1.EvaluationService.Default:output_type -> crdeval.v1.DefaultResponse
-	31, // 88: crdeval.v1.EvaluationService.Read:output_type -> crdeval.v1.ReadResponse
-	33, // 89: crdeval.v1.EvaluationService.ReadStream:output_type -> crdeval.v1.ReadStreamResponse
-	35, // 90: crdeval.v1.EvaluationService.Convert:output_type -> crdeval.v1.ConvertResponse
-	83, // [83:91] is the sub-list for method output_type
-	75, // [75:83] is the sub-list for method input_type
-	75, // [75:75] is the sub-list for extension type_name
-	75, // [75:75] is the sub-list for extension extendee
-	0,  // [0:75] is the sub-list for field type_name
+	43, // 22: crdeval.v1.Verdict.warnings:type_name -> crdeval.v1.Warning
+	37, // 23: crdeval.v1.Verdict.object:type_name -> crdeval.v1.Document
+	37, // 24: crdeval.v1.Verdict.stored_object:type_name -> crdeval.v1.Document
+	14, // 25: crdeval.v1.Verdict.changes:type_name -> crdeval.v1.ObjectChanges
+	42, // 26: crdeval.v1.Verdict.ratcheted:type_name -> crdeval.v1.Violation
+	15, // 27: crdeval.v1.Verdict.rule_traces:type_name -> crdeval.v1.RuleTraces
+	37, // 28: crdeval.v1.Verdict.old_object:type_name -> crdeval.v1.Document
+	8,  // 29: crdeval.v1.Verdict.presentation:type_name -> crdeval.v1.ObjectPresentation
+	42, // 30: crdeval.v1.Verdict.next:type_name -> crdeval.v1.Violation
+	37, // 31: crdeval.v1.TransformedObject.object:type_name -> crdeval.v1.Document
+	14, // 32: crdeval.v1.TransformedObject.changes:type_name -> crdeval.v1.ObjectChanges
+	43, // 33: crdeval.v1.TransformedObject.warnings:type_name -> crdeval.v1.Warning
+	41, // 34: crdeval.v1.TransformedObject.rejection:type_name -> crdeval.v1.Rejection
+	8,  // 35: crdeval.v1.TransformedObject.presentation:type_name -> crdeval.v1.ObjectPresentation
+	42, // 36: crdeval.v1.TransformedObject.violations:type_name -> crdeval.v1.Violation
+	16, // 37: crdeval.v1.VerdictResult.verdict:type_name -> crdeval.v1.Verdict
+	44, // 38: crdeval.v1.VerdictResult.error:type_name -> google.rpc.Status
+	17, // 39: crdeval.v1.TransformResult.transformed:type_name -> crdeval.v1.TransformedObject
+	44, // 40: crdeval.v1.TransformResult.error:type_name -> google.rpc.Status
+	12, // 41: crdeval.v1.ValidateRequest.items:type_name -> crdeval.v1.EvaluationItem
+	13, // 42: crdeval.v1.ValidateRequest.options:type_name -> crdeval.v1.EvaluationOptions
+	37, // 43: crdeval.v1.ValidateRequest.crds:type_name -> crdeval.v1.Document
+	18, // 44: crdeval.v1.ValidateResponse.results:type_name -> crdeval.v1.VerdictResult
+	12, // 45: crdeval.v1.AdmitRequest.items:type_name -> crdeval.v1.EvaluationItem
+	13, // 46: crdeval.v1.AdmitRequest.options:type_name -> crdeval.v1.EvaluationOptions
+	37, // 47: crdeval.v1.AdmitRequest.crds:type_name -> crdeval.v1.Document
+	2,  // 48: crdeval.v1.AdmitRequest.stage:type_name -> crdeval.v1.AdmissionStage
+	6,  // 49: crdeval.v1.AdmitRequest.include:type_name -> crdeval.v1.PresentationOptions
+	18, // 50: crdeval.v1.AdmitResponse.results:type_name -> crdeval.v1.VerdictResult
+	12, // 51: crdeval.v1.AdmitStreamRequest.items:type_name -> crdeval.v1.EvaluationItem
+	13, // 52: crdeval.v1.AdmitStreamRequest.options:type_name -> crdeval.v1.EvaluationOptions
+	37, // 53: crdeval.v1.AdmitStreamRequest.crds:type_name -> crdeval.v1.Document
+	2,  // 54: crdeval.v1.AdmitStreamRequest.stage:type_name -> crdeval.v1.AdmissionStage
+	6,  // 55: crdeval.v1.AdmitStreamRequest.include:type_name -> crdeval.v1.PresentationOptions
+	18, // 56: crdeval.v1.AdmitStreamResponse.results:type_name -> crdeval.v1.VerdictResult
+	12, // 57: crdeval.v1.PruneRequest.items:type_name -> crdeval.v1.EvaluationItem
+	13, // 58: crdeval.v1.PruneRequest.options:type_name -> crdeval.v1.EvaluationOptions
+	37, // 59: crdeval.v1.PruneRequest.crds:type_name -> crdeval.v1.Document
+	19, // 60: crdeval.v1.PruneResponse.results:type_name -> crdeval.v1.TransformResult
+	12, // 61: crdeval.v1.DefaultRequest.items:type_name -> crdeval.v1.EvaluationItem
+	13, // 62: crdeval.v1.DefaultRequest.options:type_name -> crdeval.v1.EvaluationOptions
+	37, // 63: crdeval.v1.DefaultRequest.crds:type_name -> crdeval.v1.Document
+	19, // 64: crdeval.v1.DefaultResponse.results:type_name -> crdeval.v1.TransformResult
+	12, // 65: crdeval.v1.ReadRequest.items:type_name -> crdeval.v1.EvaluationItem
+	13, // 66: crdeval.v1.ReadRequest.options:type_name -> crdeval.v1.EvaluationOptions
+	37, // 67: crdeval.v1.ReadRequest.crds:type_name -> crdeval.v1.Document
+	6,  // 68: crdeval.v1.ReadRequest.include:type_name -> crdeval.v1.PresentationOptions
+	19, // 69: crdeval.v1.ReadResponse.results:type_name -> crdeval.v1.TransformResult
+	12, // 70: crdeval.v1.ReadStreamRequest.items:type_name -> crdeval.v1.EvaluationItem
+	13, // 71: crdeval.v1.ReadStreamRequest.options:type_name -> crdeval.v1.EvaluationOptions
+	37, // 72: crdeval.v1.ReadStreamRequest.crds:type_name -> crdeval.v1.Document
+	6,  // 73: crdeval.v1.ReadStreamRequest.include:type_name -> crdeval.v1.PresentationOptions
+	19, // 74: crdeval.v1.ReadStreamResponse.results:type_name -> crdeval.v1.TransformResult
+	12, // 75: crdeval.v1.ConvertRequest.items:type_name -> crdeval.v1.EvaluationItem
+	13, // 76: crdeval.v1.ConvertRequest.options:type_name -> crdeval.v1.EvaluationOptions
+	37, // 77: crdeval.v1.ConvertRequest.crds:type_name -> crdeval.v1.Document
+	19, // 78: crdeval.v1.ConvertResponse.results:type_name -> crdeval.v1.TransformResult
+	20, // 79: crdeval.v1.EvaluationService.Validate:input_type -> crdeval.v1.ValidateRequest
+	22, // 80: crdeval.v1.EvaluationService.Admit:input_type -> crdeval.v1.AdmitRequest
+	24, // 81: crdeval.v1.EvaluationService.AdmitStream:input_type -> crdeval.v1.AdmitStreamRequest
+	26, // 82: crdeval.v1.EvaluationService.Prune:input_type -> crdeval.v1.PruneRequest
+	28, // 83: crdeval.v1.EvaluationService.Default:input_type -> crdeval.v1.DefaultRequest
+	30, // 84: crdeval.v1.EvaluationService.Read:input_type -> crdeval.v1.ReadRequest
+	32, // 85: crdeval.v1.EvaluationService.ReadStream:input_type -> crdeval.v1.ReadStreamRequest
+	34, // 86: crdeval.v1.EvaluationService.Convert:input_type -> crdeval.v1.ConvertRequest
+	21, // 87: crdeval.v1.EvaluationService.Validate:output_type -> crdeval.v1.ValidateResponse
+	23, // 88: crdeval.v1.EvaluationService.Admit:output_type -> crdeval.v1.AdmitResponse
+	25, // 89: crdeval.v1.EvaluationService.AdmitStream:output_type -> crdeval.v1.AdmitStreamResponse
+	27, // 90: crdeval.v1.EvaluationService.Prune:output_type -> crdeval.v1.PruneResponse
+	29, // 91: crdeval.v1.EvaluationService.Default:output_type -> crdeval.v1.DefaultResponse
+	31, // 92: crdeval.v1.EvaluationService.Read:output_type -> crdeval.v1.ReadResponse
+	33, // 93: crdeval.v1.EvaluationService.ReadStream:output_type -> crdeval.v1.ReadStreamResponse
+	35, // 94: crdeval.v1.EvaluationService.Convert:output_type -> crdeval.v1.ConvertResponse
+	87, // [87:95] is the sub-list for method output_type
+	79, // [79:87] is the sub-list for method input_type
+	79, // [79:79] is the sub-list for extension type_name
+	79, // [79:79] is the sub-list for extension extendee
+	0,  // [0:79] is the sub-list for field type_name
 }
 
 func init() { file_crdeval_v1_evaluation_proto_init() }

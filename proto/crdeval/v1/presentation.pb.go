@@ -1058,7 +1058,9 @@ type SetScaleResponse struct {
 	// Details that an API server does not return: why a Scale cannot be decoded, where an API server only answers *no
 	// kind is registered*. Admit returns the same warnings for a write to the scale. Over REST each one is a header
 	// `Warning: 299 - "…"`.
-	Warnings      []string `protobuf:"bytes,4,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	Warnings []*Warning `protobuf:"bytes,4,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	// Why there is a `rejection`, which has at least one. Empty without a rejection.
+	Violations    []*Violation `protobuf:"bytes,5,rep,name=violations,proto3" json:"violations,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1114,9 +1116,16 @@ func (x *SetScaleResponse) GetRevision() string {
 	return ""
 }
 
-func (x *SetScaleResponse) GetWarnings() []string {
+func (x *SetScaleResponse) GetWarnings() []*Warning {
 	if x != nil {
 		return x.Warnings
+	}
+	return nil
+}
+
+func (x *SetScaleResponse) GetViolations() []*Violation {
+	if x != nil {
+		return x.Violations
 	}
 	return nil
 }
@@ -2141,12 +2150,15 @@ const file_crdeval_v1_presentation_proto_rawDesc = "" +
 	"\x06object\x18\x05 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x12*\n" +
 	"\x05scale\x18\x06 \x01(\v2\x14.crdeval.v1.DocumentR\x05scale\x12\x19\n" +
 	"\bat_least\x18\a \x01(\tR\aatLeast\x12(\n" +
-	"\x04crds\x18\b \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\"\xad\x01\n" +
+	"\x04crds\x18\b \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\"\xf9\x01\n" +
 	"\x10SetScaleResponse\x12,\n" +
 	"\x06object\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x123\n" +
 	"\trejection\x18\x02 \x01(\v2\x15.crdeval.v1.RejectionR\trejection\x12\x1a\n" +
-	"\brevision\x18\x03 \x01(\tR\brevision\x12\x1a\n" +
-	"\bwarnings\x18\x04 \x03(\tR\bwarnings\"\xf6\x01\n" +
+	"\brevision\x18\x03 \x01(\tR\brevision\x12/\n" +
+	"\bwarnings\x18\x04 \x03(\v2\x13.crdeval.v1.WarningR\bwarnings\x125\n" +
+	"\n" +
+	"violations\x18\x05 \x03(\v2\x15.crdeval.v1.ViolationR\n" +
+	"violations\"\xf6\x01\n" +
 	"\x11GetOpenApiRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x12\n" +
 	"\x04spec\x18\x02 \x01(\tR\x04spec\x12\x14\n" +
@@ -2278,6 +2290,8 @@ var file_crdeval_v1_presentation_proto_goTypes = []any{
 	(*Rejection)(nil),                  // 27: crdeval.v1.Rejection
 	(*SelectableField)(nil),            // 28: crdeval.v1.SelectableField
 	(*status.Status)(nil),              // 29: google.rpc.Status
+	(*Warning)(nil),                    // 30: crdeval.v1.Warning
+	(*Violation)(nil),                  // 31: crdeval.v1.Violation
 }
 var file_crdeval_v1_presentation_proto_depIdxs = []int32{
 	25, // 0: crdeval.v1.TableRequest.objects:type_name -> crdeval.v1.Document
@@ -2303,36 +2317,38 @@ var file_crdeval_v1_presentation_proto_depIdxs = []int32{
 	25, // 20: crdeval.v1.SetScaleRequest.crds:type_name -> crdeval.v1.Document
 	25, // 21: crdeval.v1.SetScaleResponse.object:type_name -> crdeval.v1.Document
 	27, // 22: crdeval.v1.SetScaleResponse.rejection:type_name -> crdeval.v1.Rejection
-	25, // 23: crdeval.v1.GetOpenApiResponse.document:type_name -> crdeval.v1.Document
-	25, // 24: crdeval.v1.DiscoverResponse.document:type_name -> crdeval.v1.Document
-	25, // 25: crdeval.v1.GetCrdObjectResponse.document:type_name -> crdeval.v1.Document
-	25, // 26: crdeval.v1.ResetFields.fields:type_name -> crdeval.v1.Document
-	19, // 27: crdeval.v1.VersionFieldManagement.reset_fields:type_name -> crdeval.v1.ResetFields
-	21, // 28: crdeval.v1.GetFieldManagementResponse.versions:type_name -> crdeval.v1.VersionFieldManagement
-	20, // 29: crdeval.v1.GetFieldManagementResponse.replicas_paths:type_name -> crdeval.v1.ReplicasPath
-	2,  // 30: crdeval.v1.PresentationService.Table:input_type -> crdeval.v1.TableRequest
-	4,  // 31: crdeval.v1.PresentationService.SelectFields:input_type -> crdeval.v1.SelectFieldsRequest
-	8,  // 32: crdeval.v1.PresentationService.GetScale:input_type -> crdeval.v1.GetScaleRequest
-	10, // 33: crdeval.v1.PresentationService.SetScale:input_type -> crdeval.v1.SetScaleRequest
-	12, // 34: crdeval.v1.PresentationService.GetOpenApi:input_type -> crdeval.v1.GetOpenApiRequest
-	14, // 35: crdeval.v1.PresentationService.Discover:input_type -> crdeval.v1.DiscoverRequest
-	16, // 36: crdeval.v1.PresentationService.GetCrdObject:input_type -> crdeval.v1.GetCrdObjectRequest
-	18, // 37: crdeval.v1.PresentationService.GetFieldManagement:input_type -> crdeval.v1.GetFieldManagementRequest
-	23, // 38: crdeval.v1.PresentationService.Explain:input_type -> crdeval.v1.ExplainRequest
-	3,  // 39: crdeval.v1.PresentationService.Table:output_type -> crdeval.v1.TableResponse
-	7,  // 40: crdeval.v1.PresentationService.SelectFields:output_type -> crdeval.v1.SelectFieldsResponse
-	9,  // 41: crdeval.v1.PresentationService.GetScale:output_type -> crdeval.v1.GetScaleResponse
-	11, // 42: crdeval.v1.PresentationService.SetScale:output_type -> crdeval.v1.SetScaleResponse
-	13, // 43: crdeval.v1.PresentationService.GetOpenApi:output_type -> crdeval.v1.GetOpenApiResponse
-	15, // 44: crdeval.v1.PresentationService.Discover:output_type -> crdeval.v1.DiscoverResponse
-	17, // 45: crdeval.v1.PresentationService.GetCrdObject:output_type -> crdeval.v1.GetCrdObjectResponse
-	22, // 46: crdeval.v1.PresentationService.GetFieldManagement:output_type -> crdeval.v1.GetFieldManagementResponse
-	24, // 47: crdeval.v1.PresentationService.Explain:output_type -> crdeval.v1.ExplainResponse
-	39, // [39:48] is the sub-list for method output_type
-	30, // [30:39] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	30, // 23: crdeval.v1.SetScaleResponse.warnings:type_name -> crdeval.v1.Warning
+	31, // 24: crdeval.v1.SetScaleResponse.violations:type_name -> crdeval.v1.Violation
+	25, // 25: crdeval.v1.GetOpenApiResponse.document:type_name -> crdeval.v1.Document
+	25, // 26: crdeval.v1.DiscoverResponse.document:type_name -> crdeval.v1.Document
+	25, // 27: crdeval.v1.GetCrdObjectResponse.document:type_name -> crdeval.v1.Document
+	25, // 28: crdeval.v1.ResetFields.fields:type_name -> crdeval.v1.Document
+	19, // 29: crdeval.v1.VersionFieldManagement.reset_fields:type_name -> crdeval.v1.ResetFields
+	21, // 30: crdeval.v1.GetFieldManagementResponse.versions:type_name -> crdeval.v1.VersionFieldManagement
+	20, // 31: crdeval.v1.GetFieldManagementResponse.replicas_paths:type_name -> crdeval.v1.ReplicasPath
+	2,  // 32: crdeval.v1.PresentationService.Table:input_type -> crdeval.v1.TableRequest
+	4,  // 33: crdeval.v1.PresentationService.SelectFields:input_type -> crdeval.v1.SelectFieldsRequest
+	8,  // 34: crdeval.v1.PresentationService.GetScale:input_type -> crdeval.v1.GetScaleRequest
+	10, // 35: crdeval.v1.PresentationService.SetScale:input_type -> crdeval.v1.SetScaleRequest
+	12, // 36: crdeval.v1.PresentationService.GetOpenApi:input_type -> crdeval.v1.GetOpenApiRequest
+	14, // 37: crdeval.v1.PresentationService.Discover:input_type -> crdeval.v1.DiscoverRequest
+	16, // 38: crdeval.v1.PresentationService.GetCrdObject:input_type -> crdeval.v1.GetCrdObjectRequest
+	18, // 39: crdeval.v1.PresentationService.GetFieldManagement:input_type -> crdeval.v1.GetFieldManagementRequest
+	23, // 40: crdeval.v1.PresentationService.Explain:input_type -> crdeval.v1.ExplainRequest
+	3,  // 41: crdeval.v1.PresentationService.Table:output_type -> crdeval.v1.TableResponse
+	7,  // 42: crdeval.v1.PresentationService.SelectFields:output_type -> crdeval.v1.SelectFieldsResponse
+	9,  // 43: crdeval.v1.PresentationService.GetScale:output_type -> crdeval.v1.GetScaleResponse
+	11, // 44: crdeval.v1.PresentationService.SetScale:output_type -> crdeval.v1.SetScaleResponse
+	13, // 45: crdeval.v1.PresentationService.GetOpenApi:output_type -> crdeval.v1.GetOpenApiResponse
+	15, // 46: crdeval.v1.PresentationService.Discover:output_type -> crdeval.v1.DiscoverResponse
+	17, // 47: crdeval.v1.PresentationService.GetCrdObject:output_type -> crdeval.v1.GetCrdObjectResponse
+	22, // 48: crdeval.v1.PresentationService.GetFieldManagement:output_type -> crdeval.v1.GetFieldManagementResponse
+	24, // 49: crdeval.v1.PresentationService.Explain:output_type -> crdeval.v1.ExplainResponse
+	41, // [41:50] is the sub-list for method output_type
+	32, // [32:41] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_crdeval_v1_presentation_proto_init() }

@@ -434,7 +434,7 @@ type CrdReport struct {
 	Violations []*Violation `protobuf:"bytes,1,rep,name=violations,proto3" json:"violations,omitempty"`
 	// Warnings of Kubernetes and of crdeval: unknown fields, schemas with an unexpected effect.
 	// `kubernetes_warnings` has those that an API server sends.
-	Warnings []string `protobuf:"bytes,2,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	Warnings []*Warning `protobuf:"bytes,2,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	// The versions, in Kubernetes' order of priority. Empty if they cannot be read from the manifest.
 	Versions []*VersionReport `protobuf:"bytes,3,rep,name=versions,proto3" json:"versions,omitempty"`
 	// What the API server would answer. Absent if the CRD is accepted. Set without violations if the manifest cannot be
@@ -495,7 +495,7 @@ func (x *CrdReport) GetViolations() []*Violation {
 	return nil
 }
 
-func (x *CrdReport) GetWarnings() []string {
+func (x *CrdReport) GetWarnings() []*Warning {
 	if x != nil {
 		return x.Warnings
 	}
@@ -593,12 +593,12 @@ const file_crdeval_v1_report_proto_rawDesc = "" +
 	"\x0eestimated_cost\x18\x04 \x01(\x04R\restimatedCost\x12\x1d\n" +
 	"\n" +
 	"cost_limit\x18\x05 \x01(\x04R\tcostLimit\x12.\n" +
-	"\x13lowest_minor_reason\x18\x06 \x01(\tR\x11lowestMinorReason\"\xa4\x03\n" +
+	"\x13lowest_minor_reason\x18\x06 \x01(\tR\x11lowestMinorReason\"\xb9\x03\n" +
 	"\tCrdReport\x125\n" +
 	"\n" +
 	"violations\x18\x01 \x03(\v2\x15.crdeval.v1.ViolationR\n" +
-	"violations\x12\x1a\n" +
-	"\bwarnings\x18\x02 \x03(\tR\bwarnings\x125\n" +
+	"violations\x12/\n" +
+	"\bwarnings\x18\x02 \x03(\v2\x13.crdeval.v1.WarningR\bwarnings\x125\n" +
 	"\bversions\x18\x03 \x03(\v2\x19.crdeval.v1.VersionReportR\bversions\x123\n" +
 	"\trejection\x18\x04 \x01(\v2\x15.crdeval.v1.RejectionR\trejection\x12!\n" +
 	"\flowest_minor\x18\x05 \x01(\x05R\vlowestMinor\x12.\n" +
@@ -631,8 +631,9 @@ var file_crdeval_v1_report_proto_goTypes = []any{
 	(*CrdReport)(nil),        // 4: crdeval.v1.CrdReport
 	(*RuleRef)(nil),          // 5: crdeval.v1.RuleRef
 	(*Violation)(nil),        // 6: crdeval.v1.Violation
-	(*Rejection)(nil),        // 7: crdeval.v1.Rejection
-	(*ConversionReport)(nil), // 8: crdeval.v1.ConversionReport
+	(*Warning)(nil),          // 7: crdeval.v1.Warning
+	(*Rejection)(nil),        // 8: crdeval.v1.Rejection
+	(*ConversionReport)(nil), // 9: crdeval.v1.ConversionReport
 }
 var file_crdeval_v1_report_proto_depIdxs = []int32{
 	5, // 0: crdeval.v1.RuleReport.rule:type_name -> crdeval.v1.RuleRef
@@ -640,14 +641,15 @@ var file_crdeval_v1_report_proto_depIdxs = []int32{
 	0, // 2: crdeval.v1.VersionReport.version:type_name -> crdeval.v1.CrdVersion
 	2, // 3: crdeval.v1.VersionReport.rules:type_name -> crdeval.v1.RuleReport
 	6, // 4: crdeval.v1.CrdReport.violations:type_name -> crdeval.v1.Violation
-	3, // 5: crdeval.v1.CrdReport.versions:type_name -> crdeval.v1.VersionReport
-	7, // 6: crdeval.v1.CrdReport.rejection:type_name -> crdeval.v1.Rejection
-	8, // 7: crdeval.v1.CrdReport.conversion:type_name -> crdeval.v1.ConversionReport
-	8, // [8:8] is the sub-list for method output_type
-	8, // [8:8] is the sub-list for method input_type
-	8, // [8:8] is the sub-list for extension type_name
-	8, // [8:8] is the sub-list for extension extendee
-	0, // [0:8] is the sub-list for field type_name
+	7, // 5: crdeval.v1.CrdReport.warnings:type_name -> crdeval.v1.Warning
+	3, // 6: crdeval.v1.CrdReport.versions:type_name -> crdeval.v1.VersionReport
+	8, // 7: crdeval.v1.CrdReport.rejection:type_name -> crdeval.v1.Rejection
+	9, // 8: crdeval.v1.CrdReport.conversion:type_name -> crdeval.v1.ConversionReport
+	9, // [9:9] is the sub-list for method output_type
+	9, // [9:9] is the sub-list for method input_type
+	9, // [9:9] is the sub-list for extension type_name
+	9, // [9:9] is the sub-list for extension extendee
+	0, // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_crdeval_v1_report_proto_init() }

@@ -247,11 +247,17 @@ type Violation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The type of the violation: field.ErrorType of Kubernetes, spelled as in the causes of a metav1.Status:
 	// FieldValueRequired, FieldValueInvalid, FieldValueNotSupported, FieldValueTypeInvalid, FieldValueDuplicate, …
+	//
+	// Other reasons for a rejection are not causes of the Status. Their types are SyntaxError (the document is not JSON or
+	// YAML), DecodeError (a value that cannot be decoded, such as a number as the value of a label), UnknownField,
+	// DuplicateField, and Rejected (such as a conflict, or a patch that cannot be applied).
 	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
 	// The field as Kubernetes writes it: `spec.containers[0].name`. Kubernetes writes "<nil>" for the summary of anyOf,
-	// oneOf, allOf or not, and for a number outside the range of its format. For people; programs should use `pointer`.
+	// oneOf, allOf or not, and for a number outside the range of its format. Empty for a reason that is not about a field.
+	// For people; programs should use `pointer`.
 	Field string `protobuf:"bytes,2,opt,name=field,proto3" json:"field,omitempty"`
-	// The text of Kubernetes, without the field. An API server prints `field + ": " + message`.
+	// The text of Kubernetes, without the field. An API server prints `field + ": " + message`. For a reason that is not a
+	// cause of the Status, it is one short sentence of crdeval.
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
 	// The detail part of the message. Empty for a message without this part.
 	Detail string `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
@@ -383,6 +389,148 @@ func (x *Violation) GetHint() *Hint {
 	return nil
 }
 
+// The violations of a document that could not be read, in the details of a google.rpc.Status with the reason
+// OBJECT_UNREADABLE or MANIFEST_UNREADABLE.
+type ViolationList struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The violations, at least one.
+	Violations    []*Violation `protobuf:"bytes,1,rep,name=violations,proto3" json:"violations,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ViolationList) Reset() {
+	*x = ViolationList{}
+	mi := &file_crdeval_v1_violation_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ViolationList) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ViolationList) ProtoMessage() {}
+
+func (x *ViolationList) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_violation_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ViolationList.ProtoReflect.Descriptor instead.
+func (*ViolationList) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_violation_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ViolationList) GetViolations() []*Violation {
+	if x != nil {
+		return x.Violations
+	}
+	return nil
+}
+
+// Something about a document that does not reject it.
+type Warning struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The type of the warning: UnknownField, DuplicateField, Ratcheted (a violation that an update keeps), Deprecated (the
+	// version), Notice (a note of crdeval, which API servers do not send), or Warning (another warning of API servers).
+	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	// The text of the Warning header that an API server sends. For a Notice, it is a text of crdeval and starts with
+	// "crdeval: ".
+	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	// The field as Kubernetes writes it. Empty for a warning that is not about a field. For people; programs should use
+	// `pointer`.
+	Field string `protobuf:"bytes,3,opt,name=field,proto3" json:"field,omitempty"`
+	// The field as a JSON pointer (RFC 6901) into the document. Empty if it is not known.
+	Pointer string `protobuf:"bytes,4,opt,name=pointer,proto3" json:"pointer,omitempty"`
+	// The position of the field in the source. For an unknown or duplicate field it is the position of the key. Absent if
+	// unknown.
+	Position *Position `protobuf:"bytes,5,opt,name=position,proto3" json:"position,omitempty"`
+	// A suggested correction. Absent if no correction is likely, and with OBJECT_VIEW_NONE.
+	Hint          *Hint `protobuf:"bytes,6,opt,name=hint,proto3" json:"hint,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Warning) Reset() {
+	*x = Warning{}
+	mi := &file_crdeval_v1_violation_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Warning) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Warning) ProtoMessage() {}
+
+func (x *Warning) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_violation_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Warning.ProtoReflect.Descriptor instead.
+func (*Warning) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_violation_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Warning) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *Warning) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *Warning) GetField() string {
+	if x != nil {
+		return x.Field
+	}
+	return ""
+}
+
+func (x *Warning) GetPointer() string {
+	if x != nil {
+		return x.Pointer
+	}
+	return ""
+}
+
+func (x *Warning) GetPosition() *Position {
+	if x != nil {
+		return x.Position
+	}
+	return nil
+}
+
+func (x *Warning) GetHint() *Hint {
+	if x != nil {
+		return x.Hint
+	}
+	return nil
+}
+
 // A correction that crdeval suggests. Hints are separate from the texts of Kubernetes. The same document always gets
 // the same hints. Hints add no cost to the evaluation of valid documents.
 type Hint struct {
@@ -401,7 +549,7 @@ type Hint struct {
 
 func (x *Hint) Reset() {
 	*x = Hint{}
-	mi := &file_crdeval_v1_violation_proto_msgTypes[3]
+	mi := &file_crdeval_v1_violation_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -413,7 +561,7 @@ func (x *Hint) String() string {
 func (*Hint) ProtoMessage() {}
 
 func (x *Hint) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_violation_proto_msgTypes[3]
+	mi := &file_crdeval_v1_violation_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -426,7 +574,7 @@ func (x *Hint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hint.ProtoReflect.Descriptor instead.
 func (*Hint) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_violation_proto_rawDescGZIP(), []int{3}
+	return file_crdeval_v1_violation_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Hint) GetText() string {
@@ -469,7 +617,7 @@ type FieldChange struct {
 
 func (x *FieldChange) Reset() {
 	*x = FieldChange{}
-	mi := &file_crdeval_v1_violation_proto_msgTypes[4]
+	mi := &file_crdeval_v1_violation_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -481,7 +629,7 @@ func (x *FieldChange) String() string {
 func (*FieldChange) ProtoMessage() {}
 
 func (x *FieldChange) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_violation_proto_msgTypes[4]
+	mi := &file_crdeval_v1_violation_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -494,7 +642,7 @@ func (x *FieldChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FieldChange.ProtoReflect.Descriptor instead.
 func (*FieldChange) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_violation_proto_rawDescGZIP(), []int{4}
+	return file_crdeval_v1_violation_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *FieldChange) GetPath() string {
@@ -553,7 +701,7 @@ type Rejection struct {
 
 func (x *Rejection) Reset() {
 	*x = Rejection{}
-	mi := &file_crdeval_v1_violation_proto_msgTypes[5]
+	mi := &file_crdeval_v1_violation_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -565,7 +713,7 @@ func (x *Rejection) String() string {
 func (*Rejection) ProtoMessage() {}
 
 func (x *Rejection) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_violation_proto_msgTypes[5]
+	mi := &file_crdeval_v1_violation_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -578,7 +726,7 @@ func (x *Rejection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rejection.ProtoReflect.Descriptor instead.
 func (*Rejection) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_violation_proto_rawDescGZIP(), []int{5}
+	return file_crdeval_v1_violation_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Rejection) GetCode() int32 {
@@ -642,7 +790,18 @@ const file_crdeval_v1_violation_proto_rawDesc = "" +
 	"\bposition\x18\t \x01(\v2\x14.crdeval.v1.PositionR\bposition\x12,\n" +
 	"\x04step\x18\n" +
 	" \x01(\x0e2\x18.crdeval.v1.PipelineStepR\x04step\x12$\n" +
-	"\x04hint\x18\v \x01(\v2\x10.crdeval.v1.HintR\x04hint\"l\n" +
+	"\x04hint\x18\v \x01(\v2\x10.crdeval.v1.HintR\x04hint\"F\n" +
+	"\rViolationList\x125\n" +
+	"\n" +
+	"violations\x18\x01 \x03(\v2\x15.crdeval.v1.ViolationR\n" +
+	"violations\"\xb9\x01\n" +
+	"\aWarning\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\tR\x04type\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x12\x14\n" +
+	"\x05field\x18\x03 \x01(\tR\x05field\x12\x18\n" +
+	"\apointer\x18\x04 \x01(\tR\apointer\x120\n" +
+	"\bposition\x18\x05 \x01(\v2\x14.crdeval.v1.PositionR\bposition\x12$\n" +
+	"\x04hint\x18\x06 \x01(\v2\x10.crdeval.v1.HintR\x04hint\"l\n" +
 	"\x04Hint\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12\x18\n" +
 	"\apointer\x18\x02 \x01(\tR\apointer\x126\n" +
@@ -688,33 +847,38 @@ func file_crdeval_v1_violation_proto_rawDescGZIP() []byte {
 }
 
 var file_crdeval_v1_violation_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_crdeval_v1_violation_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_crdeval_v1_violation_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_crdeval_v1_violation_proto_goTypes = []any{
-	(PipelineStep)(0),   // 0: crdeval.v1.PipelineStep
-	(*Position)(nil),    // 1: crdeval.v1.Position
-	(*RuleRef)(nil),     // 2: crdeval.v1.RuleRef
-	(*Violation)(nil),   // 3: crdeval.v1.Violation
-	(*Hint)(nil),        // 4: crdeval.v1.Hint
-	(*FieldChange)(nil), // 5: crdeval.v1.FieldChange
-	(*Rejection)(nil),   // 6: crdeval.v1.Rejection
-	(*Document)(nil),    // 7: crdeval.v1.Document
+	(PipelineStep)(0),     // 0: crdeval.v1.PipelineStep
+	(*Position)(nil),      // 1: crdeval.v1.Position
+	(*RuleRef)(nil),       // 2: crdeval.v1.RuleRef
+	(*Violation)(nil),     // 3: crdeval.v1.Violation
+	(*ViolationList)(nil), // 4: crdeval.v1.ViolationList
+	(*Warning)(nil),       // 5: crdeval.v1.Warning
+	(*Hint)(nil),          // 6: crdeval.v1.Hint
+	(*FieldChange)(nil),   // 7: crdeval.v1.FieldChange
+	(*Rejection)(nil),     // 8: crdeval.v1.Rejection
+	(*Document)(nil),      // 9: crdeval.v1.Document
 }
 var file_crdeval_v1_violation_proto_depIdxs = []int32{
-	7,  // 0: crdeval.v1.Violation.bad_value:type_name -> crdeval.v1.Document
+	9,  // 0: crdeval.v1.Violation.bad_value:type_name -> crdeval.v1.Document
 	2,  // 1: crdeval.v1.Violation.rule:type_name -> crdeval.v1.RuleRef
 	1,  // 2: crdeval.v1.Violation.position:type_name -> crdeval.v1.Position
 	0,  // 3: crdeval.v1.Violation.step:type_name -> crdeval.v1.PipelineStep
-	4,  // 4: crdeval.v1.Violation.hint:type_name -> crdeval.v1.Hint
-	7,  // 5: crdeval.v1.Hint.replacement:type_name -> crdeval.v1.Document
-	7,  // 6: crdeval.v1.FieldChange.value:type_name -> crdeval.v1.Document
-	4,  // 7: crdeval.v1.FieldChange.hint:type_name -> crdeval.v1.Hint
-	1,  // 8: crdeval.v1.FieldChange.position:type_name -> crdeval.v1.Position
-	7,  // 9: crdeval.v1.Rejection.status:type_name -> crdeval.v1.Document
-	10, // [10:10] is the sub-list for method output_type
-	10, // [10:10] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	6,  // 4: crdeval.v1.Violation.hint:type_name -> crdeval.v1.Hint
+	3,  // 5: crdeval.v1.ViolationList.violations:type_name -> crdeval.v1.Violation
+	1,  // 6: crdeval.v1.Warning.position:type_name -> crdeval.v1.Position
+	6,  // 7: crdeval.v1.Warning.hint:type_name -> crdeval.v1.Hint
+	9,  // 8: crdeval.v1.Hint.replacement:type_name -> crdeval.v1.Document
+	9,  // 9: crdeval.v1.FieldChange.value:type_name -> crdeval.v1.Document
+	6,  // 10: crdeval.v1.FieldChange.hint:type_name -> crdeval.v1.Hint
+	1,  // 11: crdeval.v1.FieldChange.position:type_name -> crdeval.v1.Position
+	9,  // 12: crdeval.v1.Rejection.status:type_name -> crdeval.v1.Document
+	13, // [13:13] is the sub-list for method output_type
+	13, // [13:13] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_crdeval_v1_violation_proto_init() }
@@ -729,7 +893,7 @@ func file_crdeval_v1_violation_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_crdeval_v1_violation_proto_rawDesc), len(file_crdeval_v1_violation_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   6,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -137,7 +137,7 @@ func TestStrictDecoding(t *testing.T) {
 		"apiVersion: example.com/v1\nkind: Kite\nmetadata: {name: b}\nspec:\n  size: 99\n  colour: Rad\n  size: 98\n  nope: 1\n")
 	code, stdout, _ := invoke(t, "", "admit", "--crds", "admit-crd.yaml", path)
 	for _, want := range []string{
-		`line 12: key "size" already set`, path + ":13:3: unknown field spec.nope\n",
+		path + ":12:3: spec.size: duplicate field\n", path + ":13:3: spec.nope: unknown field\n",
 		path + ":11:11: spec.colour: Unsupported value: \"Rad\"", path + ":12:9: spec.size: Invalid value: 98",
 		"2 objects: 1 allowed, 1 rejected\n",
 	} {

@@ -83,7 +83,7 @@ func (d *difference) printRejection(b *bytes.Buffer) {
 		fmt.Fprintf(b, "  %s: %s: %s\n", positionText(d.new.File, v.GetPosition()), what, violationText(v))
 	}
 	for _, warning := range report.GetWarnings() {
-		fmt.Fprintf(b, "  warning: %s\n", messageText(warning))
+		fmt.Fprintf(b, "  warning: %s\n", messageText(warning.GetText()))
 	}
 }
 

@@ -109,9 +109,6 @@ func (w *write) verdict(v *engine.Verdict, isUpdate bool) *Object {
 		out.Ratcheted = append(out.Ratcheted, w.violation(&v.Ratcheted[i]))
 	}
 	out.Warnings = w.warnings(v, out)
-	if !v.Allowed && len(v.Violations) == 0 {
-		out.Violations = append(out.Violations, w.strict(v)...)
-	}
 	if sent := w.object.JSON(""); sent != nil {
 		out.Submitted = toYAML(sent)
 	}
@@ -140,7 +137,15 @@ func (w *write) violation(v *engine.Violation) Violation {
 			out.RuleRange = w.ruleRange(w.version.Index, v.SchemaPointer)
 		}
 	}
-	out.Fixes = w.object.fixes(w.object.Violation(v, w.schemaOf(v.Pointer)))
+	switch v.Type {
+	case engine.TypeUnknownField:
+		out.Range = w.object.keyRange(v.Pointer)
+		_, out.Fixes = w.unknownField(&engine.FieldChange{Path: v.Field, Pointer: v.Pointer, Hint: v.Hint})
+	case engine.TypeDuplicateField:
+		out.Range = w.object.keyRange(v.Pointer)
+	default:
+		out.Fixes = w.object.fixes(w.object.Violation(v, w.schemaOf(v.Pointer)))
+	}
 	return out
 }
 
@@ -159,29 +164,6 @@ func (w *write) unknownField(c *engine.FieldChange) (hint string, list []Fix) {
 		hint = c.Hint.Text
 	}
 	return hint, w.object.fixes(w.object.Unknown(c))
-}
-
-// TypeStrict is the Type of violations of strict field validation, which Kubernetes reports in the message only.
-const TypeStrict = "StrictDecoding"
-
-// strict returns the unknown and duplicate fields of an object that strict field validation rejects.
-func (w *write) strict(v *engine.Verdict) (list []Violation) {
-	if !strings.Contains(v.Rejection.Message, "strict decoding error") {
-		return nil
-	}
-	for i := range v.Pruned {
-		p := &v.Pruned[i]
-		if !strings.Contains(v.Rejection.Message, `unknown field "`+p.Path+`"`) {
-			continue
-		}
-		out := Violation{
-			Document: DocumentObject, Type: TypeStrict, Field: p.Path, Message: "unknown field", Pointer: p.Pointer,
-			BadValue: validJSON(p.Value), Range: w.object.keyRange(p.Pointer),
-		}
-		out.Hint, out.Fixes = w.unknownField(p)
-		list = append(list, out)
-	}
-	return list
 }
 
 // table returns what kubectl get prints for the object.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
@@ -19,35 +20,32 @@ func (c *compiled) warnings() []Warning {
 	return list
 }
 
-// warnings returns the warnings of the write. A warning about an unknown field or a ratcheted violation has the range
-// and the fixes that out has for it.
+// warnings returns the warnings of the write. One about a ratcheted violation has the fixes that out has for it.
 func (w *write) warnings(v *engine.Verdict, out *Object) []Warning {
 	d, list := w.object, []Warning{}
-	for _, text := range v.Warnings {
-		one := Warning{Document: d.name, Message: text, Fixes: []Fix{}}
-		pruned := slices.IndexFunc(out.Changes, func(c Change) bool {
-			return c.Op == OpPruned && text == `unknown field "`+c.Path+`"`
-		})
-		ratcheted := slices.IndexFunc(out.Ratcheted, func(r Violation) bool { return text == r.Field+": "+r.Message })
-		switch {
-		case pruned >= 0:
-			c := &out.Changes[pruned]
-			one.Range, one.Hint, one.Fixes = c.Range, c.Hint, c.Fixes
-		case ratcheted >= 0:
-			r := &out.Ratcheted[ratcheted]
-			one.Range, one.Hint, one.Fixes = r.Range, r.Hint, r.Fixes
-		case strings.HasPrefix(text, `crdeval: an object with a list "items"`):
-			one.Range = d.keyRange("/items")
+	for i := range v.Warnings {
+		from := &v.Warnings[i]
+		one := Warning{Document: d.name, Message: from.Text, Fixes: []Fix{}}
+		switch from.Type {
+		case engine.TypeUnknownField:
+			one.Range = d.keyRange(from.Pointer)
+			one.Hint, one.Fixes = w.unknownField(&engine.FieldChange{Path: from.Field, Pointer: from.Pointer, Hint: from.Hint})
+		case engine.TypeDuplicateField:
+			one.Range = d.keyRange(from.Pointer)
+		case engine.TypeRatcheted:
+			one.Range = d.rangeOf(from.Pointer)
+			ratcheted := slices.IndexFunc(out.Ratcheted, func(r Violation) bool { return from.Text == r.Field+": "+r.Message })
+			if ratcheted >= 0 {
+				one.Hint, one.Fixes = out.Ratcheted[ratcheted].Hint, out.Ratcheted[ratcheted].Fixes
+			}
+		case engine.TypeDeprecated:
+			if one.Range = d.rangeOf(from.Pointer); w.input.Version == "" { // otherwise the request overrides it
+				one.Fixes = d.fixes(d.Deprecated(w.definition.Group(), w.definition.Versions()))
+			}
 		default:
-			of := d.Warning(text)
-			// A Scale has a version of its own.
-			if w.version != nil && w.input.Subresource != "scale" && of.Pointer == "" {
-				of = d.Deprecated(text, w.definition.Group(), w.version.Name, w.definition.Versions())
+			if from.Position != nil {
+				one.Range = cmp.Or(d.rangeOf(from.Pointer), d.lineRange(from.Position.Line))
 			}
-			if w.input.Version != "" && of.Pointer == "/apiVersion" { // the request overrides it
-				of.Fixes = nil
-			}
-			one = d.warning(text, of)
 		}
 		list = append(list, one)
 	}

@@ -224,7 +224,7 @@ class RuleTraces(_message.Message):
     def __init__(self, traces: _Optional[_Iterable[_Union[RuleTrace, _Mapping]]] = ..., omitted: _Optional[int] = ...) -> None: ...
 
 class Verdict(_message.Message):
-    __slots__ = ("allowed", "rejection", "violations", "warnings", "object", "stored_object", "changes", "ratcheted", "revision", "rule_traces", "deletes", "old_object", "presentation", "unchanged", "strict_errors", "reads_as_written", "valid")
+    __slots__ = ("allowed", "rejection", "violations", "warnings", "object", "stored_object", "changes", "ratcheted", "revision", "rule_traces", "deletes", "old_object", "presentation", "unchanged", "strict_errors", "reads_as_written", "valid", "next")
     ALLOWED_FIELD_NUMBER: _ClassVar[int]
     REJECTION_FIELD_NUMBER: _ClassVar[int]
     VIOLATIONS_FIELD_NUMBER: _ClassVar[int]
@@ -242,10 +242,11 @@ class Verdict(_message.Message):
     STRICT_ERRORS_FIELD_NUMBER: _ClassVar[int]
     READS_AS_WRITTEN_FIELD_NUMBER: _ClassVar[int]
     VALID_FIELD_NUMBER: _ClassVar[int]
+    NEXT_FIELD_NUMBER: _ClassVar[int]
     allowed: bool
     rejection: _violation_pb2.Rejection
     violations: _containers.RepeatedCompositeFieldContainer[_violation_pb2.Violation]
-    warnings: _containers.RepeatedScalarFieldContainer[str]
+    warnings: _containers.RepeatedCompositeFieldContainer[_violation_pb2.Warning]
     object: _document_pb2.Document
     stored_object: _document_pb2.Document
     changes: ObjectChanges
@@ -259,10 +260,11 @@ class Verdict(_message.Message):
     strict_errors: _containers.RepeatedScalarFieldContainer[str]
     reads_as_written: bool
     valid: bool
-    def __init__(self, allowed: _Optional[bool] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., stored_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., changes: _Optional[_Union[ObjectChanges, _Mapping]] = ..., ratcheted: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., revision: _Optional[str] = ..., rule_traces: _Optional[_Union[RuleTraces, _Mapping]] = ..., deletes: _Optional[bool] = ..., old_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., presentation: _Optional[_Union[ObjectPresentation, _Mapping]] = ..., unchanged: _Optional[bool] = ..., strict_errors: _Optional[_Iterable[str]] = ..., reads_as_written: _Optional[bool] = ..., valid: _Optional[bool] = ...) -> None: ...
+    next: _containers.RepeatedCompositeFieldContainer[_violation_pb2.Violation]
+    def __init__(self, allowed: _Optional[bool] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., warnings: _Optional[_Iterable[_Union[_violation_pb2.Warning, _Mapping]]] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., stored_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., changes: _Optional[_Union[ObjectChanges, _Mapping]] = ..., ratcheted: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., revision: _Optional[str] = ..., rule_traces: _Optional[_Union[RuleTraces, _Mapping]] = ..., deletes: _Optional[bool] = ..., old_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., presentation: _Optional[_Union[ObjectPresentation, _Mapping]] = ..., unchanged: _Optional[bool] = ..., strict_errors: _Optional[_Iterable[str]] = ..., reads_as_written: _Optional[bool] = ..., valid: _Optional[bool] = ..., next: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ...) -> None: ...
 
 class TransformedObject(_message.Message):
-    __slots__ = ("object", "changes", "warnings", "revision", "changed", "rejection", "presentation")
+    __slots__ = ("object", "changes", "warnings", "revision", "changed", "rejection", "presentation", "violations")
     OBJECT_FIELD_NUMBER: _ClassVar[int]
     CHANGES_FIELD_NUMBER: _ClassVar[int]
     WARNINGS_FIELD_NUMBER: _ClassVar[int]
@@ -270,14 +272,16 @@ class TransformedObject(_message.Message):
     CHANGED_FIELD_NUMBER: _ClassVar[int]
     REJECTION_FIELD_NUMBER: _ClassVar[int]
     PRESENTATION_FIELD_NUMBER: _ClassVar[int]
+    VIOLATIONS_FIELD_NUMBER: _ClassVar[int]
     object: _document_pb2.Document
     changes: ObjectChanges
-    warnings: _containers.RepeatedScalarFieldContainer[str]
+    warnings: _containers.RepeatedCompositeFieldContainer[_violation_pb2.Warning]
     revision: str
     changed: bool
     rejection: _violation_pb2.Rejection
     presentation: ObjectPresentation
-    def __init__(self, object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., changes: _Optional[_Union[ObjectChanges, _Mapping]] = ..., warnings: _Optional[_Iterable[str]] = ..., revision: _Optional[str] = ..., changed: _Optional[bool] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., presentation: _Optional[_Union[ObjectPresentation, _Mapping]] = ...) -> None: ...
+    violations: _containers.RepeatedCompositeFieldContainer[_violation_pb2.Violation]
+    def __init__(self, object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., changes: _Optional[_Union[ObjectChanges, _Mapping]] = ..., warnings: _Optional[_Iterable[_Union[_violation_pb2.Warning, _Mapping]]] = ..., revision: _Optional[str] = ..., changed: _Optional[bool] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., presentation: _Optional[_Union[ObjectPresentation, _Mapping]] = ..., violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ...) -> None: ...
 
 class VerdictResult(_message.Message):
     __slots__ = ("verdict", "error")

@@ -187,16 +187,18 @@ class SetScaleRequest(_message.Message):
     def __init__(self, catalog: _Optional[str] = ..., crd: _Optional[str] = ..., version: _Optional[str] = ..., revision: _Optional[str] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., scale: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., at_least: _Optional[str] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ...) -> None: ...
 
 class SetScaleResponse(_message.Message):
-    __slots__ = ("object", "rejection", "revision", "warnings")
+    __slots__ = ("object", "rejection", "revision", "warnings", "violations")
     OBJECT_FIELD_NUMBER: _ClassVar[int]
     REJECTION_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
     WARNINGS_FIELD_NUMBER: _ClassVar[int]
+    VIOLATIONS_FIELD_NUMBER: _ClassVar[int]
     object: _document_pb2.Document
     rejection: _violation_pb2.Rejection
     revision: str
-    warnings: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., revision: _Optional[str] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
+    warnings: _containers.RepeatedCompositeFieldContainer[_violation_pb2.Warning]
+    violations: _containers.RepeatedCompositeFieldContainer[_violation_pb2.Violation]
+    def __init__(self, object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., revision: _Optional[str] = ..., warnings: _Optional[_Iterable[_Union[_violation_pb2.Warning, _Mapping]]] = ..., violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ...) -> None: ...
 
 class GetOpenApiRequest(_message.Message):
     __slots__ = ("catalog", "spec", "group", "version", "at_least", "if_none_match", "crd", "revision", "models")

@@ -90,7 +90,7 @@ class CrdReport(_message.Message):
     CONVERSION_FIELD_NUMBER: _ClassVar[int]
     KUBERNETES_WARNINGS_FIELD_NUMBER: _ClassVar[int]
     violations: _containers.RepeatedCompositeFieldContainer[_violation_pb2.Violation]
-    warnings: _containers.RepeatedScalarFieldContainer[str]
+    warnings: _containers.RepeatedCompositeFieldContainer[_violation_pb2.Warning]
     versions: _containers.RepeatedCompositeFieldContainer[VersionReport]
     rejection: _violation_pb2.Rejection
     lowest_minor: int
@@ -98,4 +98,4 @@ class CrdReport(_message.Message):
     update: bool
     conversion: _conversion_pb2.ConversionReport
     kubernetes_warnings: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., versions: _Optional[_Iterable[_Union[VersionReport, _Mapping]]] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., lowest_minor: _Optional[int] = ..., lowest_minor_reason: _Optional[str] = ..., update: _Optional[bool] = ..., conversion: _Optional[_Union[_conversion_pb2.ConversionReport, _Mapping]] = ..., kubernetes_warnings: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., warnings: _Optional[_Iterable[_Union[_violation_pb2.Warning, _Mapping]]] = ..., versions: _Optional[_Iterable[_Union[VersionReport, _Mapping]]] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., lowest_minor: _Optional[int] = ..., lowest_minor_reason: _Optional[str] = ..., update: _Optional[bool] = ..., conversion: _Optional[_Union[_conversion_pb2.ConversionReport, _Mapping]] = ..., kubernetes_warnings: _Optional[_Iterable[str]] = ...) -> None: ...

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from crdeval.v1 import document_pb2 as crdeval_dot_v1_dot_document__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1a\x63rdeval/v1/violation.proto\x12\ncrdeval.v1\x1a\x19\x63rdeval/v1/document.proto\"8\n\x08Position\x12\x0c\n\x04line\x18\x01 \x01(\x05\x12\x0e\n\x06\x63olumn\x18\x02 \x01(\x05\x12\x0e\n\x06offset\x18\x03 \x01(\x03\"6\n\x07RuleRef\x12\x0c\n\x04rule\x18\x01 \x01(\t\x12\r\n\x05index\x18\x02 \x01(\x05\x12\x0e\n\x06reason\x18\x03 \x01(\t\"\xae\x02\n\tViolation\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\r\n\x05\x66ield\x18\x02 \x01(\t\x12\x0f\n\x07message\x18\x03 \x01(\t\x12\x0e\n\x06\x64\x65tail\x18\x04 \x01(\t\x12\'\n\tbad_value\x18\x05 \x01(\x0b\x32\x14.crdeval.v1.Document\x12\x0f\n\x07pointer\x18\x06 \x01(\t\x12!\n\x04rule\x18\x07 \x01(\x0b\x32\x13.crdeval.v1.RuleRef\x12\x16\n\x0eschema_pointer\x18\x08 \x01(\t\x12&\n\x08position\x18\t \x01(\x0b\x32\x14.crdeval.v1.Position\x12&\n\x04step\x18\n \x01(\x0e\x32\x18.crdeval.v1.PipelineStep\x12\x1e\n\x04hint\x18\x0b \x01(\x0b\x32\x10.crdeval.v1.Hint\"P\n\x04Hint\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x0f\n\x07pointer\x18\x02 \x01(\t\x12)\n\x0breplacement\x18\x03 \x01(\x0b\x32\x14.crdeval.v1.Document\"\x99\x01\n\x0b\x46ieldChange\x12\x0c\n\x04path\x18\x01 \x01(\t\x12\x0f\n\x07pointer\x18\x02 \x01(\t\x12#\n\x05value\x18\x03 \x01(\x0b\x32\x14.crdeval.v1.Document\x12\x1e\n\x04hint\x18\x04 \x01(\x0b\x32\x10.crdeval.v1.Hint\x12&\n\x08position\x18\x05 \x01(\x0b\x32\x14.crdeval.v1.Position\"o\n\tRejection\x12\x0c\n\x04\x63ode\x18\x01 \x01(\x05\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12\x0f\n\x07message\x18\x03 \x01(\t\x12$\n\x06status\x18\x04 \x01(\x0b\x32\x14.crdeval.v1.Document\x12\r\n\x05\x63\x61use\x18\x05 \x01(\t*\xcc\x02\n\x0cPipelineStep\x12\x1d\n\x19PIPELINE_STEP_UNSPECIFIED\x10\x00\x12\x18\n\x14PIPELINE_STEP_DECODE\x10\x01\x12\x19\n\x15PIPELINE_STEP_REQUEST\x10\x02\x12\x1b\n\x17PIPELINE_STEP_TYPE_META\x10\x03\x12\x1a\n\x16PIPELINE_STEP_METADATA\x10\x04\x12\x18\n\x14PIPELINE_STEP_SCHEMA\x10\x05\x12\x17\n\x13PIPELINE_STEP_SCALE\x10\x06\x12\x1a\n\x16PIPELINE_STEP_EMBEDDED\x10\x07\x12\x16\n\x12PIPELINE_STEP_LIST\x10\x08\x12\x16\n\x12PIPELINE_STEP_RULE\x10\t\x12\x19\n\x15PIPELINE_STEP_CONVERT\x10\n\x12\x15\n\x11PIPELINE_STEP_CRD\x10\x0b\x42H\n\rio.crdeval.v1P\x01Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1a\x63rdeval/v1/violation.proto\x12\ncrdeval.v1\x1a\x19\x63rdeval/v1/document.proto\"8\n\x08Position\x12\x0c\n\x04line\x18\x01 \x01(\x05\x12\x0e\n\x06\x63olumn\x18\x02 \x01(\x05\x12\x0e\n\x06offset\x18\x03 \x01(\x03\"6\n\x07RuleRef\x12\x0c\n\x04rule\x18\x01 \x01(\t\x12\r\n\x05index\x18\x02 \x01(\x05\x12\x0e\n\x06reason\x18\x03 \x01(\t\"\xae\x02\n\tViolation\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\r\n\x05\x66ield\x18\x02 \x01(\t\x12\x0f\n\x07message\x18\x03 \x01(\t\x12\x0e\n\x06\x64\x65tail\x18\x04 \x01(\t\x12\'\n\tbad_value\x18\x05 \x01(\x0b\x32\x14.crdeval.v1.Document\x12\x0f\n\x07pointer\x18\x06 \x01(\t\x12!\n\x04rule\x18\x07 \x01(\x0b\x32\x13.crdeval.v1.RuleRef\x12\x16\n\x0eschema_pointer\x18\x08 \x01(\t\x12&\n\x08position\x18\t \x01(\x0b\x32\x14.crdeval.v1.Position\x12&\n\x04step\x18\n \x01(\x0e\x32\x18.crdeval.v1.PipelineStep\x12\x1e\n\x04hint\x18\x0b \x01(\x0b\x32\x10.crdeval.v1.Hint\":\n\rViolationList\x12)\n\nviolations\x18\x01 \x03(\x0b\x32\x15.crdeval.v1.Violation\"\x8d\x01\n\x07Warning\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\x12\r\n\x05\x66ield\x18\x03 \x01(\t\x12\x0f\n\x07pointer\x18\x04 \x01(\t\x12&\n\x08position\x18\x05 \x01(\x0b\x32\x14.crdeval.v1.Position\x12\x1e\n\x04hint\x18\x06 \x01(\x0b\x32\x10.crdeval.v1.Hint\"P\n\x04Hint\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x0f\n\x07pointer\x18\x02 \x01(\t\x12)\n\x0breplacement\x18\x03 \x01(\x0b\x32\x14.crdeval.v1.Document\"\x99\x01\n\x0b\x46ieldChange\x12\x0c\n\x04path\x18\x01 \x01(\t\x12\x0f\n\x07pointer\x18\x02 \x01(\t\x12#\n\x05value\x18\x03 \x01(\x0b\x32\x14.crdeval.v1.Document\x12\x1e\n\x04hint\x18\x04 \x01(\x0b\x32\x10.crdeval.v1.Hint\x12&\n\x08position\x18\x05 \x01(\x0b\x32\x14.crdeval.v1.Position\"o\n\tRejection\x12\x0c\n\x04\x63ode\x18\x01 \x01(\x05\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12\x0f\n\x07message\x18\x03 \x01(\t\x12$\n\x06status\x18\x04 \x01(\x0b\x32\x14.crdeval.v1.Document\x12\r\n\x05\x63\x61use\x18\x05 \x01(\t*\xcc\x02\n\x0cPipelineStep\x12\x1d\n\x19PIPELINE_STEP_UNSPECIFIED\x10\x00\x12\x18\n\x14PIPELINE_STEP_DECODE\x10\x01\x12\x19\n\x15PIPELINE_STEP_REQUEST\x10\x02\x12\x1b\n\x17PIPELINE_STEP_TYPE_META\x10\x03\x12\x1a\n\x16PIPELINE_STEP_METADATA\x10\x04\x12\x18\n\x14PIPELINE_STEP_SCHEMA\x10\x05\x12\x17\n\x13PIPELINE_STEP_SCALE\x10\x06\x12\x1a\n\x16PIPELINE_STEP_EMBEDDED\x10\x07\x12\x16\n\x12PIPELINE_STEP_LIST\x10\x08\x12\x16\n\x12PIPELINE_STEP_RULE\x10\t\x12\x19\n\x15PIPELINE_STEP_CONVERT\x10\n\x12\x15\n\x11PIPELINE_STEP_CRD\x10\x0b\x42H\n\rio.crdeval.v1P\x01Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,18 +33,22 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'crdeval.v1.violation_pb2', 
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\rio.crdeval.v1P\001Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1'
-  _globals['_PIPELINESTEP']._serialized_start=840
-  _globals['_PIPELINESTEP']._serialized_end=1172
+  _globals['_PIPELINESTEP']._serialized_start=1044
+  _globals['_PIPELINESTEP']._serialized_end=1376
   _globals['_POSITION']._serialized_start=69
   _globals['_POSITION']._serialized_end=125
   _globals['_RULEREF']._serialized_start=127
   _globals['_RULEREF']._serialized_end=181
   _globals['_VIOLATION']._serialized_start=184
   _globals['_VIOLATION']._serialized_end=486
-  _globals['_HINT']._serialized_start=488
-  _globals['_HINT']._serialized_end=568
-  _globals['_FIELDCHANGE']._serialized_start=571
-  _globals['_FIELDCHANGE']._serialized_end=724
-  _globals['_REJECTION']._serialized_start=726
-  _globals['_REJECTION']._serialized_end=837
+  _globals['_VIOLATIONLIST']._serialized_start=488
+  _globals['_VIOLATIONLIST']._serialized_end=546
+  _globals['_WARNING']._serialized_start=549
+  _globals['_WARNING']._serialized_end=690
+  _globals['_HINT']._serialized_start=692
+  _globals['_HINT']._serialized_end=772
+  _globals['_FIELDCHANGE']._serialized_start=775
+  _globals['_FIELDCHANGE']._serialized_end=928
+  _globals['_REJECTION']._serialized_start=930
+  _globals['_REJECTION']._serialized_end=1041
 # @@protoc_insertion_point(module_scope)

@@ -1,8 +1,9 @@
 from crdeval.v1 import document_pb2 as _document_pb2
+from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from collections.abc import Mapping as _Mapping
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
 from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
@@ -79,6 +80,28 @@ class Violation(_message.Message):
     step: PipelineStep
     hint: Hint
     def __init__(self, type: _Optional[str] = ..., field: _Optional[str] = ..., message: _Optional[str] = ..., detail: _Optional[str] = ..., bad_value: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., pointer: _Optional[str] = ..., rule: _Optional[_Union[RuleRef, _Mapping]] = ..., schema_pointer: _Optional[str] = ..., position: _Optional[_Union[Position, _Mapping]] = ..., step: _Optional[_Union[PipelineStep, str]] = ..., hint: _Optional[_Union[Hint, _Mapping]] = ...) -> None: ...
+
+class ViolationList(_message.Message):
+    __slots__ = ("violations",)
+    VIOLATIONS_FIELD_NUMBER: _ClassVar[int]
+    violations: _containers.RepeatedCompositeFieldContainer[Violation]
+    def __init__(self, violations: _Optional[_Iterable[_Union[Violation, _Mapping]]] = ...) -> None: ...
+
+class Warning(_message.Message):
+    __slots__ = ("type", "text", "field", "pointer", "position", "hint")
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    FIELD_FIELD_NUMBER: _ClassVar[int]
+    POINTER_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    HINT_FIELD_NUMBER: _ClassVar[int]
+    type: str
+    text: str
+    field: str
+    pointer: str
+    position: Position
+    hint: Hint
+    def __init__(self, type: _Optional[str] = ..., text: _Optional[str] = ..., field: _Optional[str] = ..., pointer: _Optional[str] = ..., position: _Optional[_Union[Position, _Mapping]] = ..., hint: _Optional[_Union[Hint, _Mapping]] = ...) -> None: ...
 
 class Hint(_message.Message):
     __slots__ = ("text", "pointer", "replacement")

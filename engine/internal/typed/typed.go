@@ -1,0 +1,172 @@
+// Package typed finds the values of a document that a Go type cannot hold, such as a number as the value of a label.
+// encoding/json reports only the first one, without its place.
+package typed
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/crdeval/crdeval/engine/internal/violation"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// most is the highest number of violations that are returned.
+const most = 100
+
+// Mismatches returns a violation for each value that a type cannot hold, in document order. at is the path of the node.
+// There are none below a value of the wrong type.
+func Mismatches(d *value.Doc, node uint32, at value.Path, of reflect.Type) []violation.Violation {
+	w := walker{d: d}
+	w.walk(node, at, of)
+	return w.found
+}
+
+type walker struct {
+	d     *value.Doc
+	found []violation.Violation
+}
+
+var (
+	unmarshaler = reflect.TypeFor[json.Unmarshaler]()
+	times       = map[reflect.Type]bool{
+		reflect.TypeFor[metav1.Time](): true, reflect.TypeFor[metav1.MicroTime](): true,
+	}
+)
+
+func (w *walker) walk(node uint32, at value.Path, of reflect.Type) {
+	for of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	kind := w.d.Nodes[node].Kind
+	if len(w.found) == most || kind == value.Null && !reflect.PointerTo(of).Implements(unmarshaler) {
+		return
+	}
+	switch {
+	case reflect.PointerTo(of).Implements(unmarshaler) || of.Kind() == reflect.Slice && of.Elem().Kind() == reflect.Uint8:
+		w.leaf(node, at, of)
+	case of.Kind() == reflect.Interface:
+	case of.Kind() == reflect.Struct:
+		if w.is(value.Object, node, at) {
+			for c := w.d.Nodes[node].First; c != 0; c = w.d.Nodes[c].Next {
+				if f := member(of, w.d.Key(c)); f != nil {
+					w.walk(c, at.With(value.Name(strings.Clone(w.d.Key(c)))), f)
+				}
+			}
+		}
+	case of.Kind() == reflect.Map:
+		if w.is(value.Object, node, at) {
+			for c := w.d.Nodes[node].First; c != 0; c = w.d.Nodes[c].Next {
+				w.walk(c, at.With(value.Entry(strings.Clone(w.d.Key(c)))), of.Elem())
+			}
+		}
+	case of.Kind() == reflect.Slice:
+		if w.is(value.Array, node, at) {
+			i := 0
+			for c := w.d.Nodes[node].First; c != 0; c = w.d.Nodes[c].Next {
+				w.walk(c, at.With(value.At(i)), of.Elem())
+				i++
+			}
+		}
+	default:
+		w.leaf(node, at, of)
+	}
+}
+
+// member returns the type of the member with a JSON name, or nil.
+func member(of reflect.Type, name string) reflect.Type {
+	for i := range of.NumField() {
+		f := of.Field(i)
+		tag, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case tag == name && name != "-" && name != "":
+			return f.Type
+		case tag == "" && f.Anonymous && (options == "" || strings.Contains(options, "inline")):
+			if t := member(f.Type, name); t != nil {
+				return t
+			}
+		}
+	}
+	return nil
+}
+
+// is reports whether a node is of a kind, and reports a mismatch if not.
+func (w *walker) is(want value.Kind, node uint32, at value.Path) bool {
+	if w.d.Nodes[node].Kind == want {
+		return true
+	}
+	w.add(node, at, want.String(), "")
+	return false
+}
+
+// leaf decodes a value to find out whether its type can hold it.
+func (w *walker) leaf(node uint32, at value.Path, of reflect.Type) {
+	kind, want := w.d.Nodes[node].Kind, wantOf(of)
+	if want == "string" && kind == value.String && of.Kind() == reflect.String || want == "boolean" && (kind == value.True || kind == value.False) {
+		return
+	}
+	if utiljson.Unmarshal(w.d.AppendJSON(nil, node), reflect.New(of).Interface()) == nil {
+		return
+	}
+	detail := ""
+	switch isText := kind == value.String; {
+	case times[of]:
+		want, detail = "", "must be a time such as 2006-01-02T15:04:05Z"
+	case want == "string" && isText:
+		detail = "must be text in base64"
+	case want == "integer" && kind == value.Int:
+		detail = "must be an integer of " + of.Kind().String()[len("int"):] + " bits"
+	case want == "":
+		detail = "cannot be of this type"
+	}
+	w.add(node, at, want, detail)
+}
+
+// wantOf returns the JSON type of a Go type, "" if it is not known.
+func wantOf(of reflect.Type) string {
+	switch kind := of.Kind(); {
+	case kind == reflect.String || kind == reflect.Slice:
+		return "string"
+	case kind == reflect.Bool:
+		return "boolean"
+	case reflect.Int <= kind && kind <= reflect.Int64:
+		return "integer"
+	case kind == reflect.Float32 || kind == reflect.Float64:
+		return "number"
+	}
+	return ""
+}
+
+func (w *walker) add(node uint32, at value.Path, want, detail string) {
+	if detail == "" {
+		detail = WrongType(want, w.d.Nodes[node].Kind)
+	}
+	v := violation.Reason(violation.Decode, violation.TypeDecode, at.Bracketed(), detail, at)
+	v.Node, v.Want = node, want
+	switch w.d.Nodes[node].Kind {
+	case value.Array, value.Object:
+	default:
+		v.BadValue = w.d.Any(node)
+	}
+	w.found = append(w.found, v)
+}
+
+// WrongType returns the message about a value of another JSON type than the one that is wanted.
+func WrongType(want string, is value.Kind) string {
+	return "must be " + article(want) + ", not " + article(is.String())
+}
+
+func article(kind string) string {
+	switch kind {
+	case "null":
+		return kind
+	case "array":
+		return "a list"
+	case "object", "integer":
+		return "an " + kind
+	}
+	return "a " + kind
+}

@@ -1,0 +1,208 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// reasonLines returns one line for each violation: type, pointer, line:column, error, hint.
+func reasonLines(list []Violation) (lines []string) {
+	for i := range list {
+		v := &list[i]
+		lines = append(lines, reasonLine(v.Type, v.Pointer, v.Position, v.Error(), v.Hint))
+	}
+	return lines
+}
+
+func reasonLine(kind, pointer string, at *Position, text string, hint *Hint) string {
+	line := fmt.Sprintf("%s %s %s %s", kind, pointer, place(at), text)
+	if hint != nil {
+		line += " (" + hint.Text + ")"
+	}
+	return line
+}
+
+const reasonsSpec = `{"type":"object","properties":{
+	"size":{"type":"integer","maximum":9},"colour":{"type":"string"},
+	"template":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true}}}`
+
+// TestReasons: every rejection has a violation at the value that is to be fixed. Its text is one short sentence.
+func TestReasons(t *testing.T) {
+	d := mustCompile(t, crdOf(reasonsSpec))
+	const head = "apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata:\n  name: a\n  namespace: b\n"
+	for _, c := range []struct {
+		name, yaml, json string
+		item             Item
+		want, next       []string
+	}{
+		{name: "unknown field", yaml: head + "spec:\n  sise: 1\n  size: 10\n",
+			want: []string{`UnknownField /spec/sise 7:3 spec.sise: unknown field`},
+			next: []string{`FieldValueInvalid /spec/size 8:9 spec.size: Invalid value: 10: spec.size in body should be less than or equal to 9`}},
+		{name: "unknown fields of metadata", yaml: "apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata:\n  name: a\n  namespace: b\n  label: {a: b}\n  generation: 1\nspec: {size: 1}\n",
+			want: []string{`UnknownField /metadata/label 6:3 metadata.label: unknown field (did you mean "labels"?)`}},
+		{name: "unknown field of an embedded resource", yaml: head + "spec:\n  template:\n    apiVersion: v1\n    kind: Pod\n    metadata: {name: x, colour: red}\n",
+			want: []string{`UnknownField /spec/template/metadata/colour 10:25 spec.template.metadata.colour: unknown field`}},
+		{name: "duplicate field", yaml: head + "spec:\n  size: 1\n  size: 10\n",
+			want: []string{`DuplicateField /spec/size 8:3 spec.size: duplicate field`},
+			next: []string{`FieldValueInvalid /spec/size 8:9 spec.size: Invalid value: 10: spec.size in body should be less than or equal to 9`}},
+		{name: "duplicate field thrice", yaml: head + "spec:\n  size: 1\n  size: 2\n  size: 3\n",
+			want: []string{`DuplicateField /spec/size 8:3 spec.size: duplicate field`}},
+		{name: "duplicate and unknown field in a flow mapping", yaml: head + "spec: {size: 1, colou: x, size: 2}\n",
+			want: []string{
+				`UnknownField /spec/colou 6:17 spec.colou: unknown field (did you mean "colour"?)`,
+				`DuplicateField /spec/size 6:27 spec.size: duplicate field`,
+			}},
+		{name: "overridden key of a merge", yaml: head + "spec:\n  template: &t {apiVersion: v1, kind: Pod}\n  <<: *t\n  size: 1\n",
+			want: []string{
+				`UnknownField /spec/apiVersion 7:17 spec.apiVersion: unknown field`,
+				`UnknownField /spec/kind 7:33 spec.kind: unknown field`,
+			}},
+		{name: "duplicate key that is a number", yaml: head + "spec:\n  template:\n    apiVersion: v1\n    kind: Pod\n    1: a\n    1: b\n",
+			want: []string{`DuplicateField /spec/template/1 11:5 spec.template.1: duplicate field`}},
+		{name: "duplicate fields in JSON", json: `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"a","namespace":"b"},
+"spec":{"size":1,"template":{"apiVersion":"v1","kind":"Pod","a.b":[{"x":1,"x":2}]},
+"size":2,"sice":1}}`,
+			want: []string{
+				`DuplicateField /spec/template/a.b/0/x 2:75 spec.template.a.b[0].x: duplicate field`,
+				`DuplicateField /spec/size 3:1 spec.size: duplicate field`,
+				`UnknownField /spec/sice 3:10 spec.sice: unknown field`,
+			}},
+		{name: "syntax: a key without a value", yaml: head + "spec:\n  size: 1\nstatus\n",
+			want: []string{`SyntaxError  8:1 invalid YAML: could not find expected ':'`}},
+		{name: "syntax: indentation", yaml: head + "spec:\n  size: 1\n   colour: red\n",
+			want: []string{`SyntaxError  8:4 invalid YAML: mapping values are not allowed in this context`}},
+		{name: "syntax: a tab", yaml: head + "spec:\n\tsize: 1\n",
+			want: []string{`SyntaxError  7:1 invalid YAML: found character that cannot start any token`}},
+		{name: "syntax: an open bracket", yaml: head + "spec: [1\nstatus: {}\n",
+			want: []string{`SyntaxError  7:1 invalid YAML: did not find expected ',' or ']'`}},
+		{name: "syntax: an open quote", yaml: head + "spec:\n  colour: \"red\n  size: 1\n",
+			want: []string{`SyntaxError  8:3 invalid YAML: found unexpected end of stream`}},
+		{name: "syntax: less indentation", yaml: head + "spec:\n    size: 1\n  colour: red\n",
+			want: []string{`SyntaxError  8:3 invalid YAML: did not find expected key`}},
+		{name: "syntax: an unknown anchor", yaml: head + "spec:\n  size: *one\n",
+			want: []string{`SyntaxError  7:9 invalid YAML: unknown anchor 'one' referenced`}},
+		{name: "syntax: a control character", yaml: head + "spec:\n  colour: a\x01b\n",
+			want: []string{`SyntaxError  7:12 invalid YAML: control characters are not allowed`}},
+		{name: "syntax: a key in a flow", yaml: head + "spec: {size: 1 colour: x}\n",
+			want: []string{`SyntaxError  6:1 invalid YAML: did not find expected ',' or '}'`}},
+		{name: "syntax: an at sign", yaml: head + "spec:\n  colour: @red\n",
+			want: []string{`SyntaxError  7:11 invalid YAML: found character that cannot start any token`}},
+		{name: "syntax: a percent sign", yaml: head + "spec:\n  colour: %red\n",
+			want: []string{`SyntaxError  7:11 invalid YAML: found character that cannot start any token`}},
+		{name: "a second document", yaml: head + "spec: {}\n---\na: 1\n", item: Item{Version: "v1"},
+			want: []string{`SyntaxError  7:1 invalid YAML: a second document begins here; send one document at a time`}},
+		{name: "syntax of JSON: a comma", json: `{"apiVersion":"stable.example.com/v1",
+"kind":"CronTab",}`, item: Item{Version: "v1"},
+			want: []string{`SyntaxError  2:18 invalid JSON: invalid character '}' looking for beginning of object key string`}},
+		{name: "syntax of JSON: a number out of range", json: `{"apiVersion":"stable.example.com/v1",
+"a":1e999}`, item: Item{Version: "v1"},
+			want: []string{`SyntaxError  2:5 the number 1e999 is out of range`}},
+		{name: "syntax of JSON: the end", json: `{"a":
+`, item: Item{Version: "v1"},
+			want: []string{`SyntaxError  2:1 invalid JSON: unexpected end of JSON input`}},
+		{name: "syntax of JSON: text behind", json: `{"a":1}
+x`, item: Item{Version: "v1"},
+			want: []string{`SyntaxError  2:1 invalid JSON: invalid character 'x' after top-level value`}},
+		{name: "syntax of JSON: a string", json: `"x`, item: Item{Version: "v1"},
+			want: []string{`SyntaxError  1:3 invalid JSON: unexpected end of JSON input`}},
+		{name: "syntax of JSON: empty", json: ` `, item: Item{Version: "v1"},
+			want: []string{`SyntaxError  1:2 invalid JSON: unexpected end of JSON input`}},
+		{name: "not an object", yaml: "[1]\n", item: Item{Version: "v1"},
+			want: []string{`DecodeError  1:1 must be an object, not a list`}},
+		{name: "null", yaml: "null\n", item: Item{Version: "v1"},
+			want: []string{`DecodeError  1:1 must be an object, not null`}},
+		{name: "no kind and apiVersion", yaml: "metadata: {}\n", item: Item{Version: "v1"},
+			want: []string{
+				`DecodeError /apiVersion 1:1 apiVersion: must be set`,
+				`DecodeError /kind 1:1 kind: must be set`,
+			}},
+		{name: "kind is a list", yaml: "apiVersion: stable.example.com/v1\nkind: [CronTab]\n", item: Item{Version: "v1"},
+			want: []string{`DecodeError /kind 2:7 kind: must be a string, not a list`}},
+		{name: "apiVersion is a number", yaml: "apiVersion: 1\nkind: CronTab\n", item: Item{Version: "v1"},
+			want: []string{`DecodeError /apiVersion 1:13 apiVersion: must be a string, not an integer (did you mean "1", in quotes?)`}},
+		{name: "apiVersion with two slashes", yaml: "apiVersion: a/b/c\nkind: CronTab\n", item: Item{Version: "v1"},
+			want: []string{`DecodeError /apiVersion 1:13 apiVersion: must be GROUP/VERSION`}},
+		{name: "an annotation that is a boolean", yaml: "apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata:\n  name: a\n  namespace: b\n  annotations:\n    scrape: true\n    port: 8080\n    mode: 0644\n    on: off\n    version: 1.10\n    when: 2024-01-01\n    list: [a]\n    none: null\n",
+			want: []string{
+				`DecodeError /metadata/annotations/list 13:11 metadata.annotations[list]: must be a string, not a list`,
+				`DecodeError /metadata/annotations/mode 9:11 metadata.annotations[mode]: must be a string, not an integer (did you mean "0644", in quotes?)`,
+				`DecodeError /metadata/annotations/port 8:11 metadata.annotations[port]: must be a string, not an integer (did you mean "8080", in quotes?)`,
+				`DecodeError /metadata/annotations/scrape 7:13 metadata.annotations[scrape]: must be a string, not a boolean (did you mean "true", in quotes?)`,
+				`DecodeError /metadata/annotations/true 10:9 metadata.annotations[true]: must be a string, not a boolean (YAML takes off for false: did you mean "off", in quotes?)`,
+				`DecodeError /metadata/annotations/version 11:14 metadata.annotations[version]: must be a string, not a number (did you mean "1.10", in quotes?)`,
+			}},
+		{name: "a label that is a number", yaml: "apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata:\n  name: a\n  namespace: b\n  labels: {tier: 3}\n",
+			want: []string{`DecodeError /metadata/labels/tier 6:18 metadata.labels[tier]: must be a string, not an integer (did you mean "3", in quotes?)`}},
+		{name: "labels that are a list", yaml: "apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata:\n  name: a\n  namespace: b\n  labels: [a]\n",
+			want: []string{`DecodeError /metadata/labels 6:11 metadata.labels: must be an object, not a list`}},
+		{name: "finalizers of numbers", yaml: "apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata:\n  name: a\n  namespace: b\n  finalizers: [1, a/b, 2]\n",
+			want: []string{
+				`DecodeError /metadata/finalizers/0 6:16 metadata.finalizers[0]: must be a string, not an integer (did you mean "1", in quotes?)`,
+				`DecodeError /metadata/finalizers/2 6:24 metadata.finalizers[2]: must be a string, not an integer (did you mean "2", in quotes?)`,
+			}},
+		{name: "malformed times", yaml: "apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata:\n  name: a\n  namespace: b\n  creationTimestamp: yesterday\n  deletionTimestamp: 5\n",
+			want: []string{
+				`DecodeError /metadata/creationTimestamp 6:22 metadata.creationTimestamp: must be a time such as 2006-01-02T15:04:05Z`,
+				`DecodeError /metadata/deletionTimestamp 7:22 metadata.deletionTimestamp: must be a time such as 2006-01-02T15:04:05Z`,
+			}},
+		{name: "owner references", yaml: "apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata:\n  name: a\n  namespace: b\n  ownerReferences:\n  - {apiVersion: 1, kind: a, name: true, uid: x, controller: \"yes\"}\n  - x\n",
+			want: []string{
+				`DecodeError /metadata/ownerReferences/0/apiVersion 7:18 metadata.ownerReferences[0].apiVersion: must be a string, not an integer (did you mean "1", in quotes?)`,
+				`DecodeError /metadata/ownerReferences/0/controller 7:62 metadata.ownerReferences[0].controller: must be a boolean, not a string (did you mean true, without quotes?)`,
+				`DecodeError /metadata/ownerReferences/0/name 7:36 metadata.ownerReferences[0].name: must be a string, not a boolean (did you mean "true", in quotes?)`,
+				`DecodeError /metadata/ownerReferences/1 8:5 metadata.ownerReferences[1]: must be an object, not a string`,
+			}},
+		{name: "numbers of metadata", yaml: "apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata:\n  name: a\n  namespace: b\n  generation: x\n  deletionGracePeriodSeconds: 1.5\n",
+			want: []string{
+				`DecodeError /metadata/deletionGracePeriodSeconds 7:31 metadata.deletionGracePeriodSeconds: must be an integer, not a number`,
+				`DecodeError /metadata/generation 6:15 metadata.generation: must be an integer, not a string`,
+			}},
+		{name: "managed fields", yaml: "apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata:\n  name: a\n  namespace: b\n  managedFields: [{manager: 1, time: x, fieldsV1: 3, operation: [a]}]\n",
+			want: []string{
+				`DecodeError /metadata/managedFields/0/manager 6:29 metadata.managedFields[0].manager: must be a string, not an integer (did you mean "1", in quotes?)`,
+				`DecodeError /metadata/managedFields/0/operation 6:65 metadata.managedFields[0].operation: must be a string, not a list`,
+				`DecodeError /metadata/managedFields/0/time 6:38 metadata.managedFields[0].time: must be a time such as 2006-01-02T15:04:05Z`,
+			}},
+		{name: "name is a number", yaml: "apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata:\n  name: 1\n  namespace: yes\n",
+			want: []string{
+				`DecodeError /metadata/name 4:9 metadata.name: must be a string, not an integer (did you mean "1", in quotes?)`,
+				`DecodeError /metadata/namespace 5:14 metadata.namespace: must be a string, not a boolean (YAML takes yes for true: did you mean "yes", in quotes?)`,
+			}},
+		{name: "metadata is a list", yaml: "apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata: [a]\n",
+			want: []string{`DecodeError /metadata 3:11 metadata: must be an object, not a list`}},
+		{name: "embedded metadata", yaml: head + "spec:\n  template: {apiVersion: v1, kind: Pod, metadata: {labels: {a: 1}}}\n",
+			want: []string{`DecodeError /spec/template/metadata/labels/a 7:64 spec.template.metadata.labels[a]: must be a string, not an integer (did you mean "1", in quotes?)`}},
+		{name: "embedded kind", yaml: head + "spec:\n  template: {apiVersion: v1, kind: 1}\n",
+			want: []string{`DecodeError /spec/template/kind 7:36 spec.template.kind: must be a string, not an integer (did you mean "1", in quotes?)`}},
+		{name: "another version", yaml: "apiVersion: stable.example.com/v2\nkind: CronTab\n", item: Item{Version: "v1"},
+			want: []string{`Rejected /apiVersion 1:13 apiVersion: does not match the version of the request, stable.example.com/v1`}},
+		{name: "another name and namespace", yaml: head, item: Item{Name: "x"},
+			want: []string{`Rejected /metadata/name 4:9 metadata.name: does not match the name of the request, "x"`}},
+		{name: "another namespace", yaml: head, item: Item{Namespace: "x"},
+			want: []string{`Rejected /metadata/namespace 5:14 metadata.namespace: does not match the namespace of the request, "x"`}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			item := c.item
+			if c.yaml != "" {
+				item.Object = YAML([]byte(c.yaml))
+			} else if c.json != "" {
+				item.Object = JSON([]byte(c.json))
+			}
+			for _, call := range []func(context.Context, Item, EvaluationOptions) (*Verdict, error){d.Validate, d.Admit} {
+				v, err := call(context.Background(), item, EvaluationOptions{FieldValidation: FieldValidationStrict})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := reasonLines(v.Violations); v.Allowed || !slices.Equal(got, c.want) {
+					t.Errorf("violations\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(c.want, "\n\t"))
+				}
+				if got := reasonLines(v.Next); !slices.Equal(got, c.next) {
+					t.Errorf("next\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(c.next, "\n\t"))
+				}
+			}
+		})
+	}
+}
