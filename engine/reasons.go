@@ -1,30 +1,32 @@
 package engine
 
+import "github.com/crdeval/crdeval/engine/internal/violation"
+
 // Types of violations and warnings that are not field errors of upstream.
 const (
 	// TypeSyntax: the document is not JSON or YAML.
-	TypeSyntax = "SyntaxError"
+	TypeSyntax = string(violation.TypeSyntax)
 	// TypeDecode: a value that the decoder cannot read, such as a number as the value of a label.
-	TypeDecode = "DecodeError"
+	TypeDecode = string(violation.TypeDecode)
 	// TypeUnknownField: a field that the schema does not declare.
-	TypeUnknownField = "UnknownField"
+	TypeUnknownField = string(violation.TypeUnknownField)
 	// TypeDuplicateField: a field that is set twice.
-	TypeDuplicateField = "DuplicateField"
+	TypeDuplicateField = string(violation.TypeDuplicateField)
 	// TypeRejected: another reason to reject a request, such as a conflict or a patch that cannot be applied.
-	TypeRejected = "Rejected"
+	TypeRejected = string(violation.TypeRejected)
 	// TypeRatcheted: a violation that an update keeps, so that it does not reject the object.
-	TypeRatcheted = "Ratcheted"
+	TypeRatcheted = string(violation.TypeRatcheted)
 	// TypeDeprecated: a deprecated version.
-	TypeDeprecated = "Deprecated"
+	TypeDeprecated = string(violation.TypeDeprecated)
 	// TypeNotice: a note of crdeval, which API servers do not send.
-	TypeNotice = "Notice"
+	TypeNotice = string(violation.TypeNotice)
 	// TypeWarning: another warning of API servers.
-	TypeWarning = "Warning"
+	TypeWarning = string(violation.TypeWarning)
 )
 
 // Warning is something about a document that does not reject it.
 type Warning struct {
-	// Type is one of the types above, or the type of the violation that is only warned about.
+	// Type is one of the types above.
 	Type string
 	// Text is the text of the Warning header that an API server sends. For TypeNotice, it is a text of crdeval.
 	Text string
@@ -36,4 +38,31 @@ type Warning struct {
 	Position *Position
 	// Hint says what was probably meant, nil if unknown.
 	Hint *Hint
+}
+
+func warnings(list []violation.Warning) []Warning {
+	if len(list) == 0 {
+		return nil
+	}
+	all := make([]Warning, len(list))
+	for i := range list {
+		w := &list[i]
+		all[i] = Warning{Type: string(w.Type), Text: w.Text, Field: w.Field, Pointer: w.Path.Pointer()}
+		if at := list[i].Position; at != (Position{}) {
+			all[i].Position = &at
+		}
+	}
+	return all
+}
+
+// TextsOf returns the texts of warnings.
+func TextsOf(list []Warning) []string {
+	if len(list) == 0 {
+		return nil
+	}
+	texts := make([]string, len(list))
+	for i := range list {
+		texts[i] = list[i].Text
+	}
+	return texts
 }

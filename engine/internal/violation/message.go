@@ -118,6 +118,9 @@ func AppendBody(dst []byte, err *field.Error) []byte {
 		}
 		dst = shown
 	default:
+		if own(err.Type) {
+			return append(dst, err.Detail...)
+		}
 		return append(dst, err.ErrorBody()...)
 	}
 	if err.Detail != "" {

@@ -1,0 +1,49 @@
+package violation
+
+import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// Types of reasons that are not field errors of upstream. Their Detail is the whole message.
+const (
+	TypeSyntax         field.ErrorType = "SyntaxError"    // the document is not JSON or YAML
+	TypeDecode         field.ErrorType = "DecodeError"    // the decoder cannot read a value
+	TypeUnknownField   field.ErrorType = "UnknownField"   // the schema does not declare a field
+	TypeDuplicateField field.ErrorType = "DuplicateField" // a field is set twice
+	TypeRejected       field.ErrorType = "Rejected"       // another reason to reject a request
+	TypeRatcheted      field.ErrorType = "Ratcheted"      // a violation that an update keeps
+	TypeDeprecated     field.ErrorType = "Deprecated"     // a deprecated version
+	TypeNotice         field.ErrorType = "Notice"         // a note of crdeval
+	TypeWarning        field.ErrorType = "Warning"        // another warning of API servers
+)
+
+// own reports whether a type is one of the above.
+func own(t field.ErrorType) bool {
+	switch t {
+	case TypeSyntax, TypeDecode, TypeUnknownField, TypeDuplicateField, TypeRejected, TypeRatcheted, TypeDeprecated, TypeNotice, TypeWarning:
+		return true
+	}
+	return false
+}
+
+// Reason returns a violation that is not a field error of upstream. text is upstream's notation of the field, "" for a
+// reason without one.
+func Reason(step Step, of field.ErrorType, text, message string, path value.Path) Violation {
+	return Of(step, &field.Error{Type: of, Field: text, BadValue: field.OmitValueType{}, Detail: message}, path)
+}
+
+// Warning is something about a document that does not reject it.
+type Warning struct {
+	// Type is one of the types above.
+	Type field.ErrorType
+	// Text is the text of the Warning header, or of crdeval's note.
+	Text string
+	// Field is upstream's notation of the field, "" for a warning without one.
+	Field string
+	// Path leads to the field. It owns its memory.
+	Path value.Path
+	// Position is that of the field in the document, or the zero Position.
+	Position value.Position
+}
