@@ -41,7 +41,7 @@ const (
 
 // Finder finds the hints of one document. It is not safe for concurrent use. Close returns its memory to pools.
 type Finder struct {
-	plan   *plan.Plan
+	top    target // of the whole document
 	text   []byte
 	yaml   bool
 	limits value.Limits
@@ -58,7 +58,7 @@ type Finder struct {
 // a document, for example because a patch made it; there are no hints about its values then. There are no more hints
 // once the signal fires.
 func New(p *plan.Plan, text []byte, yaml bool, limits value.Limits, stop *interrupt.Signal) *Finder {
-	return &Finder{stop: stop, plan: p, text: text, yaml: yaml, limits: limits}
+	return &Finder{stop: stop, top: target{node: p.Root}, text: text, yaml: yaml, limits: limits}
 }
 
 // Close releases the parsed document.
@@ -78,6 +78,10 @@ func (f *Finder) Removed(path value.Path) *Hint {
 // that is not in it.
 func (f *Finder) Violation(v *violation.Violation, at *value.Position) *Hint {
 	switch {
+	case v.Type == violation.TypeUnknownField:
+		return f.ask(v.Path, func() *Hint { return f.unknown(v.Path) })
+	case at != nil && f.top.api.Known():
+		return f.ask(v.Path, func() *Hint { return f.manifest(v, at.Offset) })
 	case v.Step != violation.Schema || at == nil:
 	case v.Type == field.ErrorTypeNotSupported:
 		return f.ask(v.Path, func() *Hint { return f.enum(v.Path, at.Offset) })
