@@ -58,7 +58,7 @@ func (e Engine) register(manifest []byte, existing func(string) *engine.Existing
 	if err != nil {
 		return nil, oracle.Answer{Rejection: &oracle.Rejection{Code: 400, Reason: string(engine.ReasonOf(err)), Message: err.Error()}}
 	}
-	answer := oracle.Answer{Warnings: sortedFormats(foreign(report.Warnings))}
+	answer := oracle.Answer{Warnings: sortedFormats(foreign(engine.TextsOf(report.Warnings)))}
 	if !report.Accepted {
 		if len(report.Violations) == 0 {
 			r := report.Rejection
