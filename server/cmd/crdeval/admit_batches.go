@@ -53,7 +53,7 @@ func newAdmission(ctx context.Context, c *admitCommand, s *service, crds int) (*
 		return nil, s.fail("", err)
 	}
 	options := &crdevalv1.EvaluationOptions{
-		FieldValidation:  crdevalv1.FieldValidation(crdevalv1.FieldValidation_value["FIELD_VALIDATION_"+strings.ToUpper(c.FieldValidation)]),
+		FieldValidation:  fieldValidationOf(c.FieldValidation),
 		CompleteMetadata: true, ItemTimeout: durationpb.New(c.ItemTimeout),
 	}
 	if c.Explain {
