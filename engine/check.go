@@ -239,6 +239,9 @@ func undecodable(source *definition.Source, err error) (*Report, *apiextensionsv
 	case definition.NotCRD:
 		return nil, nil, failed(ReasonNotACRD, "manifest", err)
 	case definition.Unreadable:
+		if text, at := source.UnreadableType(); text != "" {
+			return nil, nil, &Error{Reason: ReasonManifestUnreadable, Message: "manifest: " + text, Position: &at, Err: err}
+		}
 		return nil, nil, failed(ReasonManifestUnreadable, "manifest", err)
 	}
 	report := &Report{LowestMinor: OldestMinor, Rejection: badRequest(err), Violations: problemViolations(source.Undecodable(decode))}

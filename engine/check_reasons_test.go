@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -131,6 +132,21 @@ func TestUndecodableManifests(t *testing.T) {
 			}
 			compareReasons(t, reasonsOf(r, false), tt.want)
 		})
+	}
+}
+
+// TestManifestsWithoutType checks the errors for documents whose apiVersion and kind cannot be read.
+func TestManifestsWithoutType(t *testing.T) {
+	for _, tt := range []struct{ text, message, at string }{
+		{"# none\n- a\n", "manifest: must be an object, not a list", "2:1"},
+		{"apiVersion: apiextensions.k8s.io/v1\nkind: on\n", "manifest: kind must be a string, not a boolean", "2:7"},
+		{"kind: CustomResourceDefinition\napiVersion: 1\n", "manifest: apiVersion must be a string, not an integer", "2:13"},
+	} {
+		_, err := Check(context.Background(), YAML([]byte(tt.text)), Options{})
+		own := (*Error)(nil)
+		if !errors.As(err, &own) || own.Reason != ReasonManifestUnreadable || own.Message != tt.message || place(own.Position) != tt.at {
+			t.Errorf("%v, %+v", err, own)
+		}
 	}
 }
 

@@ -169,6 +169,23 @@ func (s *Source) Undecodable(e *DecodeError) (problems []Problem) {
 	return problems
 }
 
+// UnreadableType says why apiVersion and kind of a manifest cannot be read, with the position of the value. The text is
+// empty if the reason is another one.
+func (s *Source) UnreadableType() (text string, at value.Position) {
+	if s.Root == 0 {
+		return "", at
+	}
+	if kind := s.Doc.Nodes[s.Root].Kind; kind != value.Object {
+		return "must be an object, not " + kindText(kind.String()), s.Doc.PositionAt(nil)
+	}
+	for _, name := range []string{"apiVersion", "kind"} {
+		if c := s.Doc.Field(s.Root, name); c != 0 && s.Doc.Nodes[c].Kind != value.String && s.Doc.Nodes[c].Kind != value.Null {
+			return name + " must be a string, not " + kindText(s.Doc.Nodes[c].Kind.String()), s.Doc.PositionAt(value.Path{value.Name(name)})
+		}
+	}
+	return "", at
+}
+
 // wrongText says what a value must be and what it is.
 func wrongText(d *value.Doc, m *misfit) string {
 	n := &d.Nodes[m.node]
