@@ -58,7 +58,7 @@ func runCase(t *testing.T, c *casefile.Case) {
 	}
 	if c.Registration != nil {
 		compareViolations(t, "registration", report.Violations, c.Registration.Errors)
-		if got := upstreamWarnings(report.Warnings); !slices.Equal(got, c.Registration.Warnings) {
+		if got := upstreamWarnings(TextsOf(report.Warnings)); !slices.Equal(got, c.Registration.Warnings) {
 			t.Errorf("warnings %q, want %q", got, c.Registration.Warnings)
 		}
 	}

@@ -1,17 +1,17 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strings"
+	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/plan"
@@ -51,9 +51,10 @@ func checkThen(ctx context.Context, manifest Document, o *Options, memory *celch
 // check is checkThen without a next step. The CRD is nil if the report rejects it.
 func check(ctx context.Context, d *value.Doc, manifest Document, o *Options, memory *celcheck.Memory) (
 	*Report, *apiextensionsv1.CustomResourceDefinition, error) {
-	m, root, err := decodeManifest(d, manifest, o.Limits)
+	source := definition.Source{Doc: d}
+	m, err := decodeManifest(&source, manifest, o.Limits)
 	if err != nil {
-		return undecodable(d, root, err)
+		return undecodable(&source, err)
 	}
 	stored, err := o.stored(m.CRD.Name)
 	if err != nil {
@@ -61,7 +62,7 @@ func check(ctx context.Context, d *value.Doc, manifest Document, o *Options, mem
 	}
 	r, err := definition.NewReport(ctx, m, definition.Options{
 		KubernetesMinor: o.KubernetesMinor, Limits: o.Limits, Stored: stored, Memory: memory,
-	}, d, root)
+	}, &source)
 	if late := o.check(ctx); late != nil {
 		return nil, nil, late // the report may be incomplete
 	}
@@ -71,15 +72,31 @@ func check(ctx context.Context, d *value.Doc, manifest Document, o *Options, mem
 	crd := r.CRD
 	report := &Report{
 		Name: crd.Name, Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind, Plural: crd.Spec.Names.Plural,
-		Update: stored != nil, Generation: crd.Generation, Accepted: r.Accepted(), Warnings: sent(r.Warnings),
+		Update: stored != nil, Generation: crd.Generation, Accepted: r.Accepted(),
 		HasRules: r.HasRules, LowestMinor: r.LowestMinor, LowestMinorBecause: r.LowestMinorBecause, Versions: r.Versions,
 	}
+	found := violations(r.Violations)
+	for i := range found {
+		found[i].Hint = source.Hints(m).Violation(&r.Violations[i], found[i].Position)
+	}
+	strict := r.Strict
+	if o.FieldValidation == FieldValidationIgnore {
+		strict, r.Unseen = nil, nil
+	}
+	notes := slices.Concat(r.Warnings, r.Unseen, r.Notices)
+	if cause := m.StrictError(&source); cause != nil && o.FieldValidation == FieldValidationStrict {
+		report.Accepted, report.Rejection = false, badRequest(cause)
+		report.Violations, report.Next = problemViolations(strict), found
+		report.Warnings = sentWarnings(notes)
+		return report, nil, nil
+	}
+	report.Warnings = sentWarnings(append(strict, notes...))
 	if report.Accepted {
-		report.KubernetesWarnings = report.Warnings
+		report.KubernetesWarnings = kubernetesTexts(report.Warnings)
 		return report, crd, nil
 	}
-	report.KubernetesWarnings = sent(r.Warnings[:r.Decoding])
-	report.Violations = violations(r.Violations)
+	report.KubernetesWarnings = kubernetesTexts(sentWarnings(strict))
+	report.Violations = found
 	kind := apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition").GroupKind()
 	report.Rejection = &Rejection{
 		Code: http.StatusUnprocessableEntity, Reason: string(metav1.StatusReasonInvalid),
@@ -89,20 +106,6 @@ func check(ctx context.Context, d *value.Doc, manifest Document, o *Options, mem
 		return nil, nil, late
 	}
 	return report, nil, nil
-}
-
-// sent returns the texts that an API server sends, and the notes of crdeval.
-func sent(texts []string) (list []string) {
-	all := make([]violation.Warning, len(texts))
-	for i, text := range texts {
-		if all[i].Text = text; strings.HasPrefix(text, admission.Notice) {
-			all[i].Type = violation.TypeNotice
-		}
-	}
-	for _, w := range admission.Sent(all) {
-		list = append(list, w.Text)
-	}
-	return list
 }
 
 // stored returns the CRD that a manifest of that name updates, nil if it creates one. The manifest keeps its conversion
@@ -126,47 +129,75 @@ func (o *Options) stored(name string) (*definition.Stored, error) {
 	return &definition.Stored{Manifest: m, Generation: existing.Generation, Status: existing.Status}, nil
 }
 
-// decodeManifest parses a manifest into d and decodes it. root is 0 if the text has no tree: the tree cannot hold a
-// number beyond float64, which upstream ignores in a field that it does not know. There are no positions then.
-func decodeManifest(d *value.Doc, manifest Document, l Limits) (m *definition.Manifest, root uint32, err error) {
+// decodeManifest parses a manifest into the tree of source and decodes it.
+func decodeManifest(source *definition.Source, manifest Document, l Limits) (m *definition.Manifest, err error) {
 	if manifest.Absent() {
-		return nil, 0, invalid("there is no manifest: send a CustomResourceDefinition as JSON or YAML")
+		return nil, invalid("there is no manifest: send a CustomResourceDefinition as JSON or YAML")
 	}
-	text, isYAML, err := manifest.text("manifest")
-	if err != nil {
-		return nil, 0, err
+	if source.Text, source.YAML, err = manifest.text("manifest"); err != nil {
+		return nil, err
 	}
-	if isYAML {
-		text, _, root, err = d.ConvertYAML(text, value.Request, manifest.Origin, l)
+	d, text := source.Doc, source.Text
+	if source.YAML {
+		text, _, source.Root, err = d.ConvertYAML(text, value.Request, manifest.Origin, l)
 	} else {
-		root, err = d.ParseAt(text, value.Request, manifest.Origin, l)
+		source.Root, err = d.ParseAt(text, value.Request, manifest.Origin, l)
 		if errors.As(err, new(*value.SyntaxError)) && json.Valid(text) {
-			d.Reset()
-			root, err = 0, nil
+			source.Root, err = parseWithoutLargeNumbers(source, err, l)
 		}
+	}
+	root := source.Root
+	if source.Unread != (value.Position{}) {
+		root = 0 // the tree has other values
 	}
 	var unread error
 	if err != nil {
-		unread, root = unreadable("manifest", ReasonManifestUnreadable, err), 0
+		unread, source.Root = unreadable("manifest", ReasonManifestUnreadable, err), 0
 		if text == nil || ReasonOf(unread) != ReasonManifestUnreadable {
-			return nil, 0, unread
+			return nil, unread
 		}
 	}
 	if !d.Grow(compilationMemory(d, text)) {
-		return nil, root, value.ErrStopped
+		return nil, value.ErrStopped
 	}
 	if m, err = definition.DecodeTree(text, d, root); err != nil {
 		if unread != nil {
 			err = unread
 		}
-		return nil, root, err
+		return nil, err
 	}
 	for i := range m.CRD.Spec.Versions {
 		if err := plan.Fits(schema.Of(&m.CRD.Spec.Versions[i])); err != nil {
-			return nil, root, unreadable("manifest", ReasonManifestUnreadable, err)
+			return nil, unreadable("manifest", ReasonManifestUnreadable, err)
 		}
 	}
-	return m, root, nil
+	return m, nil
+}
+
+// parseWithoutLargeNumbers parses a JSON text in which numbers are beyond float64. Upstream ignores them in fields that it
+// does not know. The tree has other values at these places, of the same length, so that it can find positions.
+func parseWithoutLargeNumbers(source *definition.Source, err error, l Limits) (root uint32, _ error) {
+	const most = 100
+	text := bytes.Clone(source.Text)
+	var syntax *value.SyntaxError
+	for range most {
+		if !errors.As(err, &syntax) || syntax.Offset < 0 {
+			break
+		}
+		if source.Unread == (value.Position{}) {
+			source.Unread = Position{Line: syntax.Line, Column: syntax.Column, Offset: syntax.Offset}
+		}
+		for i := syntax.Offset; i < len(text) && bytes.IndexByte([]byte("0123456789.eE+-"), text[i]) >= 0; i++ {
+			text[i] = ' '
+		}
+		text[syntax.Offset] = '1'
+		source.Doc.Reset()
+		if root, err = source.Doc.ParseJSON(text, l); err == nil {
+			return root, nil
+		}
+	}
+	source.Doc.Reset()
+	return 0, nil
 }
 
 // The memory that parts of a manifest take while it is decoded, checked and compiled, in bytes. Measured with eleven
@@ -196,7 +227,7 @@ func compilationMemory(d *value.Doc, text []byte) int {
 }
 
 // undecodable returns the report or the error for a manifest that could not be decoded.
-func undecodable(d *value.Doc, root uint32, err error) (*Report, *apiextensionsv1.CustomResourceDefinition, error) {
+func undecodable(source *definition.Source, err error) (*Report, *apiextensionsv1.CustomResourceDefinition, error) {
 	if errors.As(err, new(*value.LimitError)) && ReasonOf(err) == "" {
 		return nil, nil, unreadable("manifest", ReasonManifestUnreadable, err)
 	}
@@ -208,13 +239,43 @@ func undecodable(d *value.Doc, root uint32, err error) (*Report, *apiextensionsv
 	case definition.NotCRD:
 		return nil, nil, failed(ReasonNotACRD, "manifest", err)
 	case definition.Unreadable:
+		if text, at := source.UnreadableType(); text != "" {
+			return nil, nil, &Error{Reason: ReasonManifestUnreadable, Message: "manifest: " + text, Position: &at, Err: err}
+		}
 		return nil, nil, failed(ReasonManifestUnreadable, "manifest", err)
 	}
-	report := &Report{LowestMinor: OldestMinor}
-	if c := d.Field(root, "metadata"); c != 0 {
-		report.Name = string([]byte(stringField(d, c, "name")))
+	report := &Report{LowestMinor: OldestMinor, Rejection: badRequest(err), Violations: problemViolations(source.Undecodable(decode))}
+	if c := source.Doc.Field(source.Root, "metadata"); c != 0 {
+		report.Name = string([]byte(stringField(source.Doc, c, "name")))
 	}
-	status := apierrors.NewBadRequest(err.Error()).ErrStatus
-	report.Rejection = &Rejection{Code: status.Code, Reason: string(status.Reason), Message: status.Message}
 	return report, nil, nil
+}
+
+// badRequest returns the API server's answer to a request that it cannot decode.
+func badRequest(cause error) *Rejection {
+	status := apierrors.NewBadRequest(cause.Error()).ErrStatus
+	return &Rejection{Code: status.Code, Reason: string(status.Reason), Message: status.Message}
+}
+
+// messageOf returns the message of a violation. It does not repeat the field.
+func messageOf(p *definition.Problem) string {
+	switch p.Type {
+	case violation.TypeUnknownField:
+		return "unknown field"
+	case violation.TypeDuplicateField:
+		return "duplicate field"
+	}
+	return p.Text
+}
+
+// problemViolations returns the public form of errors of decoding.
+func problemViolations(problems []definition.Problem) (list []Violation) {
+	for i := range problems {
+		p := &problems[i]
+		v := violation.Reason(StepDecode, p.Type, p.Field, messageOf(p), p.Path)
+		one := newViolation(&v, p.Position, new(value.Slab))
+		one.Hint = p.Hint
+		list = append(list, one)
+	}
+	return list
 }

@@ -56,8 +56,8 @@ spec:
 	if r.Accepted || r.Rejection == nil || r.Rejection.Code != 422 || r.LowestMinor != 34 {
 		t.Errorf("report %+v", r)
 	}
-	if warnings := []string{`line 20: key "minLength" already set in map`, `unknown field "spec.surprise"`}; !slices.Equal(r.Warnings, warnings) {
-		t.Errorf("warnings %q, want %q", r.Warnings, warnings)
+	if warnings := []string{`line 20: key "minLength" already set in map`, `unknown field "spec.surprise"`}; !slices.Equal(TextsOf(r.Warnings), warnings) {
+		t.Errorf("warnings %q, want %q", TextsOf(r.Warnings), warnings)
 	}
 }
 

@@ -75,7 +75,7 @@ func CompileAsStored(ctx context.Context, manifest Document, o Options) (
 	if stop != nil {
 		doc.StopOn(stop)
 	}
-	m, _, err := decodeManifest(doc, manifest, o.Limits)
+	m, err := decodeManifest(&definition.Source{Doc: doc}, manifest, o.Limits)
 	if err == nil {
 		err = m.CheckStored()
 	}
@@ -110,7 +110,7 @@ func isTerminating(crd *apiextensionsv1.CustomResourceDefinition) bool {
 }
 
 // CompileDefinition is Compile for a decoded CRD. Its status and the metadata that a server sets are ignored; use
-// o.Existing to judge it as an update. crd is not modified. Violations have no Position.
+// o.Existing to judge it as an update. crd is not modified. Violations and warnings have no Position.
 func CompileDefinition(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, o Options) (
 	_ *Definition, _ *Report, err error) {
 	defer recovered(&err)
@@ -125,6 +125,9 @@ func CompileDefinition(ctx context.Context, crd *apiextensionsv1.CustomResourceD
 	if report != nil {
 		for i := range report.Violations {
 			report.Violations[i].Position = nil
+		}
+		for i := range report.Warnings {
+			report.Warnings[i].Position = nil
 		}
 	}
 	return d, report, err

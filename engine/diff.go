@@ -9,6 +9,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/compare"
+	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -158,13 +159,14 @@ func readCompared(manifest Document, what string, l Limits) (_ *compared, err er
 			err = within(what, err)
 		}
 	}()
-	m, root, err := decodeManifest(c.doc, manifest, l)
-	if c.root = root; root != 0 {
+	source := definition.Source{Doc: c.doc}
+	m, err := decodeManifest(&source, manifest, l)
+	if c.root = source.Root; c.root != 0 {
 		c.finder = c.doc.Finder()
 	}
 	if err != nil {
 		c.decodeError = err
-		_, _, err = undecodable(c.doc, root, err)
+		_, _, err = undecodable(&source, err)
 		return c, err
 	}
 	c.crd = m.CRD

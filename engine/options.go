@@ -26,6 +26,9 @@ type Options struct {
 	// LatestMinor. 0 is the default of 1.37, which accepts what 1.36 has, so that a rollback is possible. Everything
 	// else is always as in 1.37, and so is the evaluation of rules.
 	KubernetesMinor int
+	// FieldValidation says what happens with unknown and duplicate fields of the manifest. The default is
+	// FieldValidationWarn, as for an API server; kubectl sends FieldValidationStrict.
+	FieldValidation FieldValidation
 	// Existing returns the registered CRD of a name, or nil. The manifest of a registered CRD is judged as its update.
 	// If Existing is nil, every manifest is a creation.
 	Existing func(name string) *Existing

@@ -20,15 +20,18 @@ type Report struct {
 	Generation int64
 	// Accepted reports whether an API server would accept the CRD.
 	Accepted bool
-	// Rejection is the API server's answer to a CRD that is not accepted, nil otherwise. If the manifest could not be
-	// decoded as a CRD, for example because of a number instead of a string, there are no Violations.
+	// Rejection is the API server's answer to a CRD that is not accepted, nil otherwise.
 	Rejection *Rejection
-	// Violations have positions in the manifest.
+	// Violations are the reasons of the rejection, at least one, with positions in the manifest. They are of TypeDecode if
+	// the manifest cannot be decoded as a CRD, for example because of a number instead of a string, and of
+	// TypeUnknownField or TypeDuplicateField if strict validation rejects it.
 	Violations []Violation
-	// Warnings are the texts of the API server's Warning headers. A rejected CRD has all of them as well, unlike on an API
-	// server.
-	Warnings []string
-	// KubernetesWarnings are those of Warnings that an API server sends. If it rejects the CRD, these are only the warnings
+	// Next are, if strict validation rejects the CRD, the violations that remain without the unknown and duplicate fields.
+	Next []Violation
+	// Warnings are those of the API server's Warning headers, and notes of crdeval. A rejected CRD has all of them as well,
+	// unlike on an API server.
+	Warnings []Warning
+	// KubernetesWarnings are the texts of those Warnings that an API server sends. If it rejects the CRD, these are only the warnings
 	// of decoding: unknown and duplicate fields.
 	KubernetesWarnings []string
 	// HasRules reports whether any version has x-kubernetes-validations.
@@ -52,7 +55,7 @@ func (r *Report) Status() ([]byte, error) {
 	}
 	answer := *r.Rejection
 	answer.Message = strings.ToValidUTF8(answer.Message, "\ufffd")
-	if len(r.Violations) > 0 {
+	if r.Rejection.Reason == string(metav1.StatusReasonInvalid) {
 		answer.Details = &metav1.StatusDetails{Name: r.Name, Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}
 		for i := range r.Violations {
 			v := &r.Violations[i]

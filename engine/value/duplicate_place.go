@@ -11,6 +11,8 @@ import (
 type DuplicatePlace struct {
 	Path     Path
 	Position Position
+	// Before is the position of the key that was set before, or the zero Position if it is not known.
+	Before Position
 }
 
 // duplicatePlaces returns the places of the duplicate keys of a source by their paths as upstream writes them.
@@ -34,18 +36,19 @@ func (d *Doc) duplicatePlaces(s Source) map[string]DuplicatePlace {
 	places := map[string]DuplicatePlace{}
 	var walk func(node uint32, at Path)
 	walk = func(node uint32, at Path) {
-		isObject, seen, i := all.Nodes[node].Kind == Object, map[string]bool{}, 0
+		isObject, seen, i := all.Nodes[node].Kind == Object, map[string]uint32{}, 0
 		for c := all.Nodes[node].First; c != 0; c, i = all.Nodes[c].Next, i+1 {
 			here := append(at, At(i))
 			if isObject {
 				key := all.Key(c)
 				here[len(at)] = Name(key)
-				if text := ""; seen[key] {
-					if text = here.Dotted(); places[text].Path == nil {
-						places[text] = DuplicatePlace{Path: here.Detach(), Position: d.positionOf(s, all.keyOffset(c), nil)}
+				if before := seen[key]; before != 0 {
+					if text := here.Dotted(); places[text].Path == nil {
+						places[text] = DuplicatePlace{Path: here.Detach(), Position: d.positionOf(s, all.keyOffset(c), nil),
+							Before: d.positionOf(s, all.keyOffset(before), nil)}
 					}
 				}
-				seen[key] = true
+				seen[key] = c
 			}
 			if all.Nodes[c].First != 0 {
 				walk(c, here)
@@ -66,9 +69,9 @@ func (d *Doc) keyOffset(i uint32) uint32 {
 
 // yamlKey is a key of a YAML text.
 type yamlKey struct {
-	path      Path
-	key       *yamlv3.Node
-	duplicate bool
+	path   Path
+	key    *yamlv3.Node
+	before *yamlv3.Node // the same key before; nil: there is none
 }
 
 // duplicatePlaces returns a place for each line of StrictError after the first one.
@@ -76,7 +79,7 @@ func (y *YAMLSource) duplicatePlaces() []DuplicatePlace {
 	keys := map[int][]yamlKey{} // by the line of the value, which is that of the error
 	var walk func(n *yamlv3.Node, at Path)
 	walk = func(n *yamlv3.Node, at Path) {
-		seen := map[string]bool{}
+		seen := map[string]*yamlv3.Node{}
 		for i := 0; i < len(n.Content); i++ {
 			c := n.Content[i]
 			if n.Kind != yamlv3.MappingNode {
@@ -87,7 +90,7 @@ func (y *YAMLSource) duplicatePlaces() []DuplicatePlace {
 			text := keyText(c)
 			here, line := at.With(Name(text)), n.Content[i].Line
 			keys[line] = append(keys[line], yamlKey{here, c, seen[text]})
-			seen[text] = true
+			seen[text] = c
 			walk(n.Content[i], here)
 		}
 	}
@@ -112,7 +115,7 @@ func (y *YAMLSource) duplicatePlace(text string, keys map[int][]yamlKey) Duplica
 	for _, k := range keys[line] {
 		name := k.path[len(k.path)-1].Key()
 		same := strings.Contains(text, "key "+strconv.Quote(name)+" ") || strings.Contains(text, "key "+name+" ")
-		if same && (found.key == nil || k.duplicate && !found.duplicate) {
+		if same && (found.key == nil || k.before != nil && found.before == nil) {
 			found = k
 		}
 	}
@@ -123,5 +126,9 @@ func (y *YAMLSource) duplicatePlace(text string, keys map[int][]yamlKey) Duplica
 		}
 		return DuplicatePlace{Position: y.at(y.index.lines[line-1])}
 	}
-	return DuplicatePlace{Path: found.path, Position: y.position(found.key)}
+	place := DuplicatePlace{Path: found.path, Position: y.position(found.key)}
+	if found.before != nil {
+		place.Before = y.position(found.before)
+	}
+	return place
 }

@@ -42,7 +42,7 @@ func placesBelow(all []DuplicatePlace, path Path) map[string]DuplicatePlace {
 	for _, r := range all {
 		if len(r.Path) > len(path) && slices.Equal(r.Path[:len(path)], path) {
 			own := r.Path[len(path):]
-			found[own.Dotted()] = DuplicatePlace{own, r.Position}
+			found[own.Dotted()] = DuplicatePlace{own, r.Position, r.Before}
 		}
 	}
 	return found
@@ -73,7 +73,7 @@ func (f *repeatedFinder) node(n *yamlv3.Node, path Path) {
 			f.node(item, append(path, At(i)))
 		}
 	case yamlv3.MappingNode:
-		seen := make(map[string]bool, len(n.Content)/2)
+		seen := make(map[string]*yamlv3.Node, len(n.Content)/2)
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key, value := n.Content[i], n.Content[i+1]
 			if isMerge(key) {
@@ -82,10 +82,10 @@ func (f *repeatedFinder) node(n *yamlv3.Node, path Path) {
 			}
 			name := keyText(key)
 			at := append(path, Name(name))
-			if seen[name] {
-				f.add(at, key)
+			if before := seen[name]; before != nil {
+				f.add(at, key, before)
 			}
-			seen[name] = true
+			seen[name] = key
 			f.node(value, at)
 		}
 	}
@@ -102,9 +102,9 @@ func (f *repeatedFinder) merged(n *yamlv3.Node, path Path) {
 	}
 }
 
-func (f *repeatedFinder) add(path Path, key *yamlv3.Node) {
+func (f *repeatedFinder) add(path Path, key, before *yamlv3.Node) {
 	if text := path.Dotted(); !f.known[text] && len(f.found) < maxRepeated {
 		f.known[text] = true
-		f.found = append(f.found, DuplicatePlace{path.Clone(), f.y.position(key)})
+		f.found = append(f.found, DuplicatePlace{path.Clone(), f.y.position(key), f.y.position(before)})
 	}
 }

@@ -56,11 +56,11 @@ func (s *registryService) addStatus(m *crdevalv1.RegisterCrdResponse, r *engine.
 
 // CheckCrd returns what RegisterCrd would return, and stores nothing.
 func (s *registryService) CheckCrd(ctx context.Context, r *crdevalv1.CheckCrdRequest) (*crdevalv1.CheckCrdResponse, error) {
-	one, err := submission(&crdevalv1.RegisterCrdRequest{Manifest: r.GetManifest()})
+	one, err := submission(&crdevalv1.RegisterCrdRequest{Manifest: r.GetManifest(), FieldValidation: r.GetFieldValidation()})
 	if err != nil {
 		return nil, err
 	}
-	done, err := s.registry.Check(ctx, r.GetCatalog(), one.Manifest, r.GetAtLeast())
+	done, err := s.registry.Check(ctx, r.GetCatalog(), one, r.GetAtLeast())
 	if err != nil {
 		return nil, err
 	}
@@ -79,13 +79,18 @@ func submission(r interface {
 	GetCreateOnly() bool
 	GetAsStored() bool
 	GetNotOlderThan() int64
+	GetFieldValidation() crdevalv1.FieldValidation
 }) (registry.Submission, error) {
+	validation, err := enumValue("field_validation", r.GetFieldValidation(), fieldValidations)
+	if err != nil {
+		return registry.Submission{}, err
+	}
 	s := registry.Submission{
 		Manifest: given(r.GetManifest()), Conversion: given(r.GetConversion()),
 		Precondition: registry.Precondition{
 			Etag: r.GetEtag(), CreateOnly: r.GetCreateOnly(), NotOlderThan: r.GetNotOlderThan(),
 		},
-		AsStored: r.GetAsStored(),
+		AsStored: r.GetAsStored(), FieldValidation: validation,
 	}
 	if s.Manifest.Absent() {
 		return s, invalid("manifest", "manifest is required: a CustomResourceDefinition")

@@ -373,7 +373,7 @@ func traceStep(s *engine.TraceStep) *crdevalv1.TraceStep {
 func report(r *engine.Report) *crdevalv1.CrdReport {
 	return &crdevalv1.CrdReport{
 		KubernetesWarnings: allValid(r.KubernetesWarnings),
-		Violations:         violations(r.Violations), Warnings: convertAll(r.Warnings, crdWarning), Rejection: rejection(r.Rejection), Update: r.Update,
+		Violations:         violations(r.Violations), Warnings: warnings(r.Warnings), Rejection: rejection(r.Rejection), Update: r.Update,
 		LowestMinor: int32(r.LowestMinor), LowestMinorReason: valid(r.LowestMinorBecause),
 		Versions: convertAll(r.Versions, versionReport), Conversion: conversionReport(r.Conversion),
 	}

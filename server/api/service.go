@@ -127,7 +127,7 @@ type Registry interface {
 	SetStoredVersions(ctx context.Context, catalog, name string, versions []string, etag string) (registry.Registration, error)
 	Watch(ctx context.Context, catalog, from string, f func(registry.Event) error) error
 	Compare(ctx context.Context, catalog string, c registry.Comparison, atLeast string) (*registry.Compared, error)
-	Check(ctx context.Context, catalog string, manifest engine.Document, atLeast string) (registry.Registration, error)
+	Check(ctx context.Context, catalog string, one registry.Submission, atLeast string) (registry.Registration, error)
 	CRD(ctx context.Context, catalog, name, revision, atLeast string) (*registry.CRD, error)
 	CRDs(ctx context.Context, catalog string, p registry.Page, atLeast string) (registry.CRDPage, error)
 	Delete(ctx context.Context, catalog, name string, p registry.Precondition) (token string, err error)

@@ -78,18 +78,20 @@ func (r *Registry) RegisterAll(
 	ctx context.Context, _ string, list []registry.Submission,
 ) (done []registry.Submitted, token string, err error) {
 	for i := range list {
-		registration, err := r.register(ctx, list[i].Manifest)
+		registration, err := r.register(ctx, &list[i])
 		done = append(done, registry.Submitted{Registration: registration, Err: err})
 	}
 	return done, "", nil
 }
 
 // register registers one CRD.
-func (r *Registry) register(ctx context.Context, manifest engine.Document) (registry.Registration, error) {
+func (r *Registry) register(ctx context.Context, one *registry.Submission) (registry.Registration, error) {
 	if r.Adopts {
-		return r.adopt(ctx, manifest)
+		return r.adopt(ctx, one.Manifest)
 	}
-	d, report, err := engine.Compile(ctx, manifest, r.options())
+	o := r.options()
+	o.FieldValidation = one.FieldValidation
+	d, report, err := engine.Compile(ctx, one.Manifest, o)
 	if err != nil || d == nil {
 		return registry.Registration{Report: report, Outcome: registry.Rejected}, err
 	}
@@ -146,9 +148,11 @@ func (r *Registry) SetConversion(
 
 // Check checks a CRD without registering it.
 func (r *Registry) Check(
-	ctx context.Context, _ string, manifest engine.Document, _ string,
+	ctx context.Context, _ string, one registry.Submission, _ string,
 ) (registry.Registration, error) {
-	report, err := engine.Check(ctx, manifest, r.options())
+	o := r.options()
+	o.FieldValidation = one.FieldValidation
+	report, err := engine.Check(ctx, one.Manifest, o)
 	return registry.Registration{Report: report, CRD: &registry.CRD{}}, err
 }
 

@@ -193,7 +193,7 @@ func (r *result) checkCRD(ctx context.Context, m *workspace.Manifest, minor int)
 	if len(report.Violations) == 0 && report.Rejection != nil {
 		r.rejected(m, report.Rejection.Message, severityError)
 	}
-	r.warned(m, report.Warnings, severityWarning, (*quickfix.Document).Warning)
+	r.warned(m, engine.TextsOf(report.Warnings), severityWarning, (*quickfix.Document).Warning)
 	for i := range report.Versions {
 		r.costs(&report.Versions[i])
 	}

@@ -141,6 +141,7 @@ func (r *Registry) compileCandidate(ctx context.Context, c *catalog, s Submissio
 		j.stored, err = asStoredBy(crd, j.old, r.Now().UTC())
 		return err
 	}
+	o.FieldValidation = s.FieldValidation
 	d, report, err := engine.Compile(ctx, s.Manifest, o)
 	if err != nil || unpacking != nil {
 		return cmp.Or(unpacking, pointToSetConversion(err, s.Manifest, o.Limits))

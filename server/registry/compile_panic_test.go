@@ -36,7 +36,7 @@ func TestCompilePanics(t *testing.T) {
 	}
 	_, err = r.Register(t.Context(), DefaultCatalog, crontabs(10), Precondition{})
 	wantInternal(err)
-	_, err = r.Check(t.Context(), DefaultCatalog, crontabs(10), "")
+	_, err = r.Check(t.Context(), DefaultCatalog, Submission{Manifest: crontabs(10)}, "")
 	wantInternal(err)
 
 	r.Engine.Observer = nil

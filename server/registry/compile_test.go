@@ -51,17 +51,17 @@ func TestCompilationsTakeTurns(t *testing.T) {
 	expired, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	_ = r.Scheduler.Do(t.Context(), func(context.Context) error {
-		if _, err := r.Check(expired, "default", crontabs(10), ""); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := r.Check(expired, "default", Submission{Manifest: crontabs(10)}, ""); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Check: %v", err)
 		}
 		if _, err := r.Register(expired, "default", crontabs(10), Precondition{}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Register: %v", err)
 		}
-		_, err := r.Check(t.Context(), "never", crontabs(10), "")
+		_, err := r.Check(t.Context(), "never", Submission{Manifest: crontabs(10)}, "")
 		wantReason(t, err, CatalogNotFound) // without waiting for a seat
 		return nil
 	})
-	if done, err := r.Check(t.Context(), "default", crontabs(10), ""); err != nil || !done.Report.Accepted {
+	if done, err := r.Check(t.Context(), "default", Submission{Manifest: crontabs(10)}, ""); err != nil || !done.Report.Accepted {
 		t.Errorf("%+v, %v", done, err)
 	}
 }
@@ -78,7 +78,7 @@ func TestCompilationMemory(t *testing.T) {
 	check := func() error {
 		lease := memory.Open("mallory")
 		defer lease.Release()
-		done, err := r.Check(flow.WithLease(t.Context(), lease), "default", manifest, "")
+		done, err := r.Check(flow.WithLease(t.Context(), lease), "default", Submission{Manifest: manifest}, "")
 		if err == nil && done.Outcome != Created {
 			t.Errorf("%+v", done)
 		}

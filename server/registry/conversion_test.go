@@ -384,7 +384,7 @@ func TestRegisterKeepsConversion(t *testing.T) {
 	wantConverted(t, r, set.Revision)
 	setRules(t, r, moveHost("stash: {path: spec.port, maxBytes: 100}"), Updated)
 	wantConverted(t, r, "")
-	if checked, err := r.Check(t.Context(), "default", hosts("None", ", port: {type: integer}"), ""); err != nil || checked.Report.Conversion.Accepted || !checked.Report.Accepted {
+	if checked, err := r.Check(t.Context(), "default", Submission{Manifest: hosts("None", ", port: {type: integer}")}, ""); err != nil || checked.Report.Conversion.Accepted || !checked.Report.Accepted {
 		t.Errorf("%+v, %v", checked.Report, err)
 	}
 	// An inline CRD is an update of the registered one.

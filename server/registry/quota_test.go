@@ -71,7 +71,7 @@ func TestQuotaOfCRDs(t *testing.T) {
 	if n := store.sequence - commits; n != 1 {
 		t.Errorf("%d commits, want that of the update only", n)
 	}
-	if _, err := r.Check(t.Context(), DefaultCatalog, named("bazs", 1), ""); err != nil {
+	if _, err := r.Check(t.Context(), DefaultCatalog, Submission{Manifest: named("bazs", 1)}, ""); err != nil {
 		t.Errorf("a check: %v", err)
 	}
 	if _, err := r.Delete(t.Context(), DefaultCatalog, "bars.g.io", Precondition{}); err != nil {

@@ -107,13 +107,13 @@ func (r *Registry) reconcileGroup(ctx context.Context, catalog, group string) {
 
 // Check returns what Register would return, and stores nothing.
 func (r *Registry) Check(
-	ctx context.Context, catalog string, manifest engine.Document, atLeast string,
+	ctx context.Context, catalog string, one Submission, atLeast string,
 ) (Registration, error) {
 	s, c, err := r.catalogAt(ctx, catalog, atLeast)
 	if err != nil {
 		return Registration{}, err
 	}
-	j, err := r.compile(ctx, c, Submission{Manifest: manifest})
+	j, err := r.compile(ctx, c, Submission{Manifest: one.Manifest, FieldValidation: one.FieldValidation})
 	if err != nil {
 		return Registration{}, err
 	}

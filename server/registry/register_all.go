@@ -16,6 +16,8 @@ type Submission struct {
 	Conversion engine.Document
 	// AsStored takes the CRD with its status and metadata as another API server stores it, without validation.
 	AsStored bool
+	// FieldValidation says what happens with unknown and duplicate fields of the manifest. AsStored ignores it.
+	FieldValidation engine.FieldValidation
 }
 
 // Submitted is the result of a Submission: a Registration or an error. With an error, the Registration has only the

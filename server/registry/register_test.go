@@ -63,7 +63,7 @@ func TestRegister(t *testing.T) {
 func TestCheck(t *testing.T) {
 	store := newMapStore()
 	r := newRegistry(t, store, nil)
-	done, err := r.Check(t.Context(), "default", crontabs(10), "")
+	done, err := r.Check(t.Context(), "default", Submission{Manifest: crontabs(10)}, "")
 	if err != nil || !done.Report.Accepted || done.Token != "" || done.CRD == nil || !done.CRD.Established || done.CRD.Etag != "" || done.CRD.Generation != 0 || !done.CRD.Created.IsZero() {
 		t.Errorf("%+v, %v", done, err)
 	}
@@ -72,11 +72,11 @@ func TestCheck(t *testing.T) {
 	}
 	// It reports names that another CRD has.
 	mustRegister(t, r, "default", testRevision("1", "stable.example.com", engine.Names{Plural: "others", ShortNames: []string{"ct"}}))
-	done, err = r.Check(t.Context(), "default", crontabs(10), "")
+	done, err = r.Check(t.Context(), "default", Submission{Manifest: crontabs(10)}, "")
 	if err != nil || done.CRD.Established || done.CRD.condition("NamesAccepted").Reason != "ShortNamesConflict" {
 		t.Errorf("%+v, %v", done.CRD, err)
 	}
-	_, err = r.Check(t.Context(), "never", crontabs(10), "")
+	_, err = r.Check(t.Context(), "never", Submission{Manifest: crontabs(10)}, "")
 	wantReason(t, err, CatalogNotFound)
 }
 

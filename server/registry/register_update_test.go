@@ -75,7 +75,7 @@ func TestUpdates(t *testing.T) {
 	if v := rejected.Report.Violations; len(v) != 1 || v[0].Field != "status.storedVersions[0]" {
 		t.Errorf("%+v", v)
 	}
-	if checked, err := r.Check(t.Context(), "default", widget("Widget", "", "v2"), ""); err != nil || checked.Outcome != Rejected {
+	if checked, err := r.Check(t.Context(), "default", Submission{Manifest: widget("Widget", "", "v2")}, ""); err != nil || checked.Outcome != Rejected {
 		t.Errorf("%+v, %v", checked, err)
 	}
 
@@ -193,7 +193,7 @@ spec:
 	v1 := engine.YAML([]byte(strings.NewReplacer("v1beta1", "v1", "version: v1\n", "preserveUnknownFields: true\n",
 		"  validation: {open", "  versions: [{name: v1, served: true, storage: true, schema: {open", "9}}}}}}", "8}}}}}}}]").Replace(
 		string(manifest.YAML))))
-	if checked, err := newRegistry(t, newMapStore(), nil).Check(t.Context(), "default", v1, ""); err != nil || checked.Outcome != Rejected {
+	if checked, err := newRegistry(t, newMapStore(), nil).Check(t.Context(), "default", Submission{Manifest: v1}, ""); err != nil || checked.Outcome != Rejected {
 		t.Errorf("%+v, %v", checked, err)
 	}
 	batch, _, err := newRegistry(t, newMapStore(), nil).RegisterAll(t.Context(), "default", []Submission{{Manifest: manifest}, {Manifest: v1}})

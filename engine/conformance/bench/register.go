@@ -115,7 +115,7 @@ func sameRegistration(them *registrar, s submission) error {
 	if err != nil {
 		return err
 	}
-	if ours := slices.Sorted(slices.Values(report.Warnings)); !slices.Equal(ours, slices.Sorted(slices.Values(theirs))) {
+	if ours := slices.Sorted(slices.Values(engine.TextsOf(report.Warnings))); !slices.Equal(ours, slices.Sorted(slices.Values(theirs))) {
 		return fmt.Errorf("ours warns of %q and upstream of %q", ours, theirs)
 	}
 	if report.Update != (s.existing != nil) {

@@ -3,6 +3,7 @@ package oracle
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -59,6 +60,25 @@ func Register(manifest []byte, yaml bool) (*Registered, Answer) {
 	// Rejections include the warnings of WarningsOnCreate here. Kubernetes returns them only for accepted CRDs.
 	headers.addSorted(crdStrategy.WarningsOnCreate(ctx, crd))
 	return answered(crd, crdStrategy.Validate(ctx, crd), headers)
+}
+
+// RegisterStrict returns the rejection of a creation with fieldValidation=Strict whose manifest cannot be decoded without
+// errors. It is nil for another manifest.
+func RegisterStrict(manifest []byte, yaml bool) *Rejection {
+	_, strict, version, err := decodeCRD(manifest, yaml)
+	if err != nil {
+		return rejectionOf(err)
+	}
+	if len(strict) == 0 {
+		return nil
+	}
+	errs := make([]error, len(strict))
+	for i, text := range strict {
+		errs[i] = errors.New(text)
+	}
+	// transformDecodeError, on the endpoint of the manifest's version
+	return rejectionOf(apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v",
+		kind, version, kind, runtime.NewStrictDecodingError(errs))))
 }
 
 // prepared is the result of a creation before validation.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -58,14 +59,16 @@ func (e Engine) register(manifest []byte, existing func(string) *engine.Existing
 	if err != nil {
 		return nil, oracle.Answer{Rejection: &oracle.Rejection{Code: 400, Reason: string(engine.ReasonOf(err)), Message: err.Error()}}
 	}
-	answer := oracle.Answer{Warnings: sortedFormats(foreign(report.Warnings))}
+	answer := oracle.Answer{Warnings: sortedFormats(foreign(engine.TextsOf(report.Warnings)))}
 	if !report.Accepted {
-		if len(report.Violations) == 0 {
-			r := report.Rejection
+		answer.Rejection = withoutReason(report)
+		if r := report.Rejection; answer.Rejection == nil && r.Code == http.StatusBadRequest {
 			answer.Rejection = &oracle.Rejection{Code: r.Code, Reason: r.Reason, Message: r.Message}
 		}
 		for _, v := range report.Violations {
-			answer.Errors = append(answer.Errors, fieldError(v))
+			if answer.Rejection == nil {
+				answer.Errors = append(answer.Errors, fieldError(v))
+			}
 		}
 		return nil, answer
 	}
@@ -83,6 +86,41 @@ func (e Engine) register(manifest []byte, existing func(string) *engine.Existing
 	}
 	answer.Generation, answer.StoredVersions = report.Generation, d.DesiredStatus().AddStoredVersion(status).StoredVersions
 	return &Definition{facade: d, inner: inner}, answer
+}
+
+// withoutReason returns a rejection that differs from upstream's if a rejected CRD has no violation, or one without a
+// position.
+func withoutReason(report *engine.Report) *oracle.Rejection {
+	if len(report.Violations) == 0 {
+		return &oracle.Rejection{Code: 500, Message: "a rejection without a violation: " + report.Rejection.Message}
+	}
+	for _, v := range slices.Concat(report.Violations, report.Next) {
+		if v.Position == nil {
+			return &oracle.Rejection{Code: 500, Message: "a violation without a position: " + v.Error()}
+		}
+	}
+	return nil
+}
+
+var _ writes.Strict = Engine{}
+
+// RegisterStrict implements writes.Strict.
+func (e Engine) RegisterStrict(manifest []byte, yaml bool) *oracle.Rejection {
+	doc := engine.JSON(manifest)
+	if yaml {
+		doc = engine.YAML(manifest)
+	}
+	report, err := engine.Check(context.Background(), doc, engine.Options{FieldValidation: engine.FieldValidationStrict})
+	switch {
+	case err != nil:
+		return &oracle.Rejection{Code: 400, Reason: string(engine.ReasonOf(err)), Message: err.Error()}
+	case report.Accepted || report.Rejection.Code != http.StatusBadRequest:
+		return nil
+	}
+	if r := withoutReason(report); r != nil {
+		return r
+	}
+	return &oracle.Rejection{Code: report.Rejection.Code, Reason: report.Rejection.Reason, Message: report.Rejection.Message}
 }
 
 // foreign removes crdeval's own notes.

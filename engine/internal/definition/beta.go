@@ -12,7 +12,7 @@ import (
 // v1beta1.
 func decodeBeta(doc []byte) (*Manifest, error) {
 	in := &apiextensionsv1beta1.CustomResourceDefinition{}
-	strict, err := decodeStrict(doc, in, "v1beta1")
+	strict, err := decodeStrict(doc, in, versionB1)
 	if err != nil {
 		return nil, err
 	}
@@ -20,7 +20,7 @@ func decodeBeta(doc []byte) (*Manifest, error) {
 	m := &Manifest{Strict: strict, beta: true, spec: specOfBeta(&in.Spec)}
 	for _, s := range m.spec.schemas() {
 		if err := checkValues(s); err != nil {
-			return nil, wrongShape("v1beta1", err)
+			return nil, wrongShape(versionB1, err)
 		}
 	}
 	m.CRD = &apiextensionsv1.CustomResourceDefinition{

@@ -16,8 +16,10 @@ import (
 
 const (
 	kind         = "CustomResourceDefinition"
-	apiVersionV1 = "apiextensions.k8s.io/v1"
-	apiVersionB1 = "apiextensions.k8s.io/v1beta1"
+	apiVersionV1 = "apiextensions.k8s.io/" + versionV1
+	apiVersionB1 = "apiextensions.k8s.io/" + versionB1
+	versionV1    = "v1"
+	versionB1    = "v1beta1"
 )
 
 // Manifest is a decoded CRD.
@@ -29,8 +31,8 @@ type Manifest struct {
 	// additionalProperties and similar keywords are not checked.
 	Strict []string
 
-	// beta is set for a v1beta1 manifest.
-	beta bool
+	// beta is set for a v1beta1 manifest, plain for one that decodeFast read.
+	beta, plain bool
 	// spec is the API server's internal form, which validation uses.
 	spec spec
 }
@@ -53,6 +55,7 @@ type DecodeError struct {
 	Reason Reason
 	text   string
 	cause  error
+	beta   bool // the manifest has v1beta1
 }
 
 // Error returns the API server's text, or a text of our own for NotCRD.
@@ -87,7 +90,9 @@ func DecodeVersion(doc []byte, version string) (*Manifest, error) {
 // DecodeTree is Decode with the tree d of the text. root is 0 if there is no tree.
 func DecodeTree(doc []byte, d *value.Doc, root uint32) (*Manifest, error) {
 	if crd := decodeFast(d, root); crd != nil {
-		return fromV1(crd), nil
+		m := fromV1(crd)
+		m.plain = true
+		return m, nil
 	}
 	apiVersion, err := typeOf(doc)
 	if err != nil {
@@ -100,13 +105,13 @@ func DecodeTree(doc []byte, d *value.Doc, root uint32) (*Manifest, error) {
 		return decodeBeta(doc)
 	}
 	crd := &apiextensionsv1.CustomResourceDefinition{}
-	strict, err := decodeStrict(doc, crd, "v1")
+	strict, err := decodeStrict(doc, crd, versionV1)
 	if err != nil {
 		return nil, err
 	}
 	for i := range crd.Spec.Versions {
 		if err := checkValues(schema.Of(&crd.Spec.Versions[i])); err != nil {
-			return nil, wrongShape("v1", err)
+			return nil, wrongShape(versionV1, err)
 		}
 	}
 	m := fromV1(crd)
@@ -166,7 +171,12 @@ func decodeStrict(doc []byte, into any, version string) ([]string, error) {
 }
 
 func wrongShape(version string, err error) error {
-	return &DecodeError{Reason: WrongShape, cause: err, text: fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", kind, version, kind, err)}
+	return &DecodeError{Reason: WrongShape, cause: err, text: unhandled(version, err), beta: version == versionB1}
+}
+
+// unhandled returns the API server's text for a manifest that it cannot decode.
+func unhandled(version string, err error) string {
+	return fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", kind, version, kind, err)
 }
 
 // mostRead bounds the bytes that the API server's decoder reads. It reads the value of each keyword in reread again for

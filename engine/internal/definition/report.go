@@ -5,23 +5,23 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Report is the result of checking a CRD manifest.
 type Report struct {
 	CRD        *apiextensionsv1.CustomResourceDefinition
 	Violations []violation.Violation
-	// Warnings are those of decoding, then those of validation, without duplicates. The first Decoding are those of decoding.
-	Warnings []string
-	Decoding int
-	Versions []VersionInfo
-	HasRules bool
+	// Strict are the errors of strict decoding: unknown and duplicate fields. Unseen are those that upstream's decoder does
+	// not report.
+	Strict, Unseen []Problem
+	// Warnings are those of validation, without duplicates, Notices the notes of crdeval.
+	Warnings, Notices []Problem
+	Versions          []VersionInfo
+	HasRules          bool
 	// LowestMinor and LowestMinorBecause are those of the version with the highest LowestMinor.
 	LowestMinor        int
 	LowestMinorBecause string
@@ -75,9 +75,10 @@ func (v *VersionInfo) describe(s *schema.Props, f *schema.Facts, known *Rules, r
 	}
 }
 
-// NewReport validates a decoded manifest. d and root are the tree of its text; positions are unset if root is 0. The
-// error is a *value.LimitError if the violations exceed the limits, or the error of an ended context.
-func NewReport(ctx context.Context, m *Manifest, o Options, d *value.Doc, root uint32) (*Report, error) {
+// NewReport validates a decoded manifest. Positions are unset if the source has no tree. The error is a
+// *value.LimitError if the violations exceed the limits, or the error of an ended context.
+func NewReport(ctx context.Context, m *Manifest, o Options, source *Source) (*Report, error) {
+	d, root := source.Doc, source.Root
 	result := Validate(ctx, m, o)
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -122,24 +123,15 @@ func NewReport(ctx context.Context, m *Manifest, o Options, d *value.Doc, root u
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	var warnings []string
-	for duplicate := range d.Duplicates(value.Request) {
-		if duplicate.Path == "" { // YAML only: m.Strict has the duplicates of JSON
-			warnings = append(warnings, admission.StrictWarnings(duplicate.Text)...)
-		}
-	}
+	r.Strict, r.Unseen = source.strictProblems(m)
 	known := map[string]bool{}
-	for i, texts := range [][]string{warnings, m.Strict, result.Warnings} {
-		for _, text := range texts {
-			if !known[text] {
-				known[text] = true
-				r.Warnings = append(r.Warnings, text)
-			}
-		}
-		if i == 1 {
-			r.Decoding = len(r.Warnings)
+	for i := range result.Warnings {
+		if w := &result.Warnings[i]; !known[w.Text] {
+			known[w.Text] = true
+			r.Warnings = append(r.Warnings, source.warning(w))
 		}
 	}
+	r.Notices = source.notices(m)
 	return r, nil
 }
 

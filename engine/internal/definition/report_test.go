@@ -36,7 +36,7 @@ func of(t *testing.T, text string, places bool) *Report {
 	if !places {
 		root = 0
 	}
-	r, err := NewReport(context.Background(), m, Options{}, d, root)
+	r, err := NewReport(context.Background(), m, Options{}, &Source{Doc: d, Root: root, Text: []byte(text)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestVersions(t *testing.T) {
 		t.Errorf("of all versions: 1.%d, rules %v", r.LowestMinor, r.HasRules)
 	}
 	if r = of(t, manifest("v1", plain), true); r.LowestMinor != format.OldestMinor || r.HasRules || len(r.Warnings) != 0 {
-		t.Errorf("a plain CRD: 1.%d, rules %v, warnings %q", r.LowestMinor, r.HasRules, r.Warnings)
+		t.Errorf("a plain CRD: 1.%d, rules %v, warnings %v", r.LowestMinor, r.HasRules, r.Warnings)
 	}
 }
 

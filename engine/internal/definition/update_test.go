@@ -74,7 +74,7 @@ func TestUpdates(t *testing.T) {
 				errs = append(errs, e.Error())
 			}
 			same(t, "errors", errs, want.Errors)
-			same(t, "warnings", r.Warnings, want.Warnings)
+			same(t, "warnings", textsOf(r.Warnings), want.Warnings)
 			if len(errs) == 0 && m.CRD.Generation != want.Generation {
 				t.Errorf("generation %d, want %d", m.CRD.Generation, want.Generation)
 			}

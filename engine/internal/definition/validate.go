@@ -13,6 +13,7 @@
 package definition
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -57,14 +58,21 @@ type Stored struct {
 	Status apiextensionsv1.CustomResourceDefinitionStatus
 }
 
+// Warning is a warning of validation.
+type Warning struct {
+	Text    string
+	keyword string // that it is about
+	value   string // of the keyword, or for sets the type of the items
+}
+
 // Result is the API server's result for the creation or update of a CRD.
 type Result struct {
 	// Errors are the field errors in the order of the checks. The CRD is accepted if Errors is empty. Where upstream
 	// iterates over a map, they are sorted by key.
 	Errors field.ErrorList
-	// Warnings are the texts of the Warning headers in document order, without those of decoding. Texts may repeat; the
+	// Warnings are those of the Warning headers in document order, without those of decoding. Texts may repeat; the
 	// API server sends each once.
-	Warnings []string
+	Warnings []Warning
 	// Rules has the rules of each version, by index in spec.versions. An entry is nil if the version has no rules.
 	Rules []*Rules
 	// Err is a *value.LimitError if the errors exceed the limits. Errors is then incomplete and must not be used. The
@@ -123,7 +131,7 @@ func Validate(ctx context.Context, m *Manifest, o Options) Result {
 		texts = fresh(texts, warnings(&old.Manifest.spec, nil, o.KubernetesMinor))
 	}
 	if repeated != "" {
-		texts = append([]string{repeated}, texts...)
+		texts = append([]Warning{{Text: repeated, keyword: "ownerReferences"}}, texts...)
 	}
 	result := Result{Errors: errs, Warnings: texts}
 	for i := range m.CRD.Spec.Versions {
@@ -190,23 +198,23 @@ func checkMetadata(ctx context.Context, meta *metav1.ObjectMeta, s *spec) field.
 // warnings returns the API server's warnings for an accepted CRD: unknown formats, then sets whose items are not
 // scalars.
 // (k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go, WarningsOnCreate)
-func warnings(s *spec, survey schema.Survey, minor int) []string {
-	var formats, sets []string
+func warnings(s *spec, survey schema.Survey, minor int) []Warning {
+	var formats, sets []Warning
 	for _, p := range s.schemas() {
 		if !mayWarn(survey.Of(p), minor) {
 			continue
 		}
 		schema.AnySorted(p, func(p *schema.Props) bool {
 			if p.Format != "" && !format.Supported(p.Format, []string{p.Type}, minor) && quirk.On(quirk.UnknownFormatsIgnored) {
-				formats = append(formats, fmt.Sprintf("unrecognized format %q", p.Format))
+				formats = append(formats, Warning{fmt.Sprintf("unrecognized format %q", p.Format), "format", p.Format})
 			}
-			if text := setWarning(p); text != "" && !slices.Contains(sets, text) {
-				sets = append(sets, text)
+			if text := setWarning(p); text != "" && !slices.ContainsFunc(sets, func(w Warning) bool { return w.Text == text }) {
+				sets = append(sets, Warning{text, "x-kubernetes-list-type", p.Items.Schema.Type})
 			}
 			return false
 		})
 	}
-	slices.Sort(sets)
+	slices.SortFunc(sets, func(a, b Warning) int { return cmp.Compare(a.Text, b.Text) })
 	return append(formats, sets...)
 }
 
@@ -233,6 +241,6 @@ func setWarning(p *schema.Props) string {
 
 // fresh returns the warnings that the stored CRD does not have.
 // (k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go, WarningsOnUpdate)
-func fresh(texts, stored []string) []string {
-	return slices.DeleteFunc(texts, func(text string) bool { return slices.Contains(stored, text) })
+func fresh(texts, stored []Warning) []Warning {
+	return slices.DeleteFunc(texts, func(w Warning) bool { return slices.Contains(stored, w) })
 }

@@ -41,7 +41,7 @@ const (
 
 // Finder finds the hints of one document. It is not safe for concurrent use. Close returns its memory to pools.
 type Finder struct {
-	plan   *plan.Plan
+	top    target // of the whole document
 	text   []byte
 	yaml   bool
 	origin *value.Origin
@@ -61,7 +61,11 @@ type Finder struct {
 func New(
 	p *plan.Plan, text []byte, yaml bool, origin *value.Origin, limits value.Limits, stop *interrupt.Signal,
 ) *Finder {
-	return &Finder{stop: stop, plan: p, text: text, yaml: yaml, origin: origin, limits: limits}
+	f := &Finder{stop: stop, text: text, yaml: yaml, origin: origin, limits: limits}
+	if p != nil { // else the version is not known
+		f.top.node = p.Root
+	}
+	return f
 }
 
 // Close releases the parsed document.
@@ -83,6 +87,8 @@ func (f *Finder) Violation(v *violation.Violation, at *value.Position) *Hint {
 	switch {
 	case v.Type == violation.TypeUnknownField && len(v.Path) > 0:
 		return f.ask(v.Path, func() *Hint { return f.unknown(v.Path) })
+	case at != nil && f.top.api.Known():
+		return f.ask(v.Path, func() *Hint { return f.manifest(v, at.Offset) })
 	case v.Type == violation.TypeDecode && v.Want != "" && at != nil:
 		return f.ask(v.Path, func() *Hint {
 			if node := f.at(v.Path); node != 0 {

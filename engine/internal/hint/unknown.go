@@ -1,7 +1,7 @@
 package hint
 
 import (
-	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/plan"
+	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -30,7 +31,7 @@ func (f *Finder) unknown(path value.Path) *Hint {
 		}
 	}
 	if best < 0 {
-		return nil
+		return f.unknownKeyword(path)
 	}
 	pointer := parent.With(value.Name(names[best])).Pointer()
 	return &Hint{Text: "did you mean " + strconv.Quote(names[best]) + "?", Pointer: pointer}
@@ -73,8 +74,8 @@ func (f *Finder) below(parent value.Path, here target, key string) *Hint {
 			return nil
 		}
 		child, inItems := here.child(name), false
-		if !child.declares(key) && child.node != nil {
-			child.node, inItems = child.node.Items, true
+		if !child.declares(key) && child.known() {
+			child, inItems = child.items(), true
 		}
 		if !child.declares(key) {
 			continue
@@ -96,43 +97,27 @@ func (f *Finder) below(parent value.Path, here target, key string) *Hint {
 	return h
 }
 
-// target describes the values at a path: by a node of the schema or, within the metadata of a resource, by a part of
-// ObjectMeta. Nothing is known about the values of the zero target.
+// target describes the values at a path: by a node of the schema or, for metadata and for CRDs, by a Go type of the API.
+// Nothing is known about the values of the zero target.
 type target struct {
 	node *plan.Node
-	meta *metaType
+	api  schema.Shape
 }
 
-// metaType is a part of ObjectMeta.
-type metaType struct {
-	fields []string // sorted
-	below  map[string]*metaType
-}
-
-// objectMeta has the fields of metadata. Maps such as labels have no fields of their own.
-var objectMeta = &metaType{fields: fieldsOf(metav1.ObjectMeta{}.SwaggerDoc()), below: map[string]*metaType{
-	"ownerReferences": {fields: fieldsOf(metav1.OwnerReference{}.SwaggerDoc())},
-	"managedFields":   {fields: fieldsOf(metav1.ManagedFieldsEntry{}.SwaggerDoc())},
-}}
-
-// fieldsOf returns the fields that the documentation of a type describes. Its member "" describes the type itself.
-func fieldsOf(doc map[string]string) []string { return slices.Sorted(maps.Keys(doc))[1:] }
+// objectMeta has the fields of metadata.
+var objectMeta = schema.ShapeOf(reflect.TypeFor[metav1.ObjectMeta]())
 
 // resourceFields are the fields of every resource, whatever its schema declares.
 var resourceFields = []string{"apiVersion", "kind", "metadata"}
 
 // target returns the target at a path.
 func (f *Finder) target(path value.Path) target {
-	if f.plan == nil {
-		return target{}
-	}
-	t := target{node: f.plan.Root}
+	t := f.top
 	for _, s := range path {
-		switch {
-		case !s.IsIndex():
+		if s.IsIndex() {
+			t = t.items()
+		} else {
 			t = t.child(s.Key())
-		case t.node != nil:
-			t.node = t.node.Items
 		}
 	}
 	return t
@@ -142,20 +127,44 @@ func (t target) isResource() bool {
 	return t.node != nil && (t.node.Has(plan.Root) || t.node.Has(plan.Embedded))
 }
 
+// known reports whether anything is known about the values.
+func (t target) known() bool { return t.node != nil || t.api.Known() }
+
 func (t target) child(name string) target {
 	switch {
-	case t.meta != nil:
-		return target{meta: t.meta.below[name]}
+	case t.api.Known():
+		return target{api: t.api.Child(name)}
 	case t.isResource() && name == "metadata":
-		return target{meta: objectMeta}
+		return target{api: objectMeta}
 	}
 	return target{node: t.node.Child(name)}
+}
+
+func (t target) items() target {
+	switch {
+	case t.api.Known():
+		return target{api: t.api.Items()}
+	case t.node != nil:
+		return target{node: t.node.Items}
+	}
+	return target{}
+}
+
+// types returns the JSON types of valid values, nil for any.
+func (t target) types() []string {
+	switch {
+	case t.api.Known():
+		return t.api.Types()
+	case t.node != nil:
+		return t.node.Types()
+	}
+	return nil
 }
 
 // declares reports whether the target has a field of the name.
 func (t target) declares(name string) bool {
 	if t.node == nil {
-		return t.meta != nil && slices.Contains(t.meta.fields, name)
+		return t.api.HasFields() && t.api.Child(name).Known()
 	}
 	_, found := slices.BinarySearch(t.node.Names, name)
 	return found || t.isResource() && slices.Contains(resourceFields, name)
@@ -164,10 +173,8 @@ func (t target) declares(name string) bool {
 // names returns the names of the fields.
 func (t target) names() []string {
 	switch {
-	case t.meta != nil:
-		return t.meta.fields
 	case t.node == nil:
-		return nil
+		return t.api.Names()
 	case t.isResource():
 		return slices.Compact(slices.Sorted(slices.Values(slices.Concat(t.node.Names, resourceFields))))
 	}

@@ -21,12 +21,19 @@ func (f *Finder) enum(path value.Path, offset int) *Hint {
 	if node == 0 || t.node == nil || t.node.Valid == nil || t.node.Valid.Enum == nil {
 		return nil
 	}
+	return f.ofValues(node, offset, t.node.Valid.Enum.Values)
+}
+
+// ofValues suggests the most similar of some values for a node.
+func (f *Finder) ofValues(node uint32, offset int, values []any) *Hint {
+	if len(values) == 0 {
+		return nil
+	}
 	sent, ok := f.scalar(node, offset)
 	if !ok {
 		return nil
 	}
 	var texts []string // strings without quotes
-	values := t.node.Valid.Enum.Values
 	for _, one := range values {
 		text, isText := one.(string)
 		if !isText {
@@ -53,22 +60,27 @@ func (f *Finder) enum(path value.Path, offset int) *Hint {
 
 // wrongType suggests a value of a valid type.
 func (f *Finder) wrongType(path value.Path, offset int) *Hint {
-	t, node := f.target(path).node, f.at(path)
-	if node == 0 || t == nil {
+	t, node := f.target(path), f.at(path)
+	if node == 0 || !t.known() {
 		return nil
 	}
-	d, types := f.doc, t.Types()
+	return f.ofTypes(t, node, offset)
+}
+
+// ofTypes suggests a value of a valid type for a node.
+func (f *Finder) ofTypes(t target, node uint32, offset int) *Hint {
+	d, types := f.doc, t.types()
 	if n := &d.Nodes[node]; n.Kind == value.Array {
 		if n.Live != 1 || !fits(d.Nodes[n.First].Kind, types) {
 			return nil
 		}
 		return suggest(d.AppendJSON(nil, n.First), "no list is wanted: did you mean its one element, ", "?")
 	}
-	if h := f.converted(node, offset, types); h != nil || t.Items == nil || !slices.Contains(types, "array") {
+	if h := f.converted(node, offset, types); h != nil || !t.items().known() || !slices.Contains(types, "array") {
 		return h
 	}
 	list := []byte{'['}
-	if types = t.Items.Types(); fits(d.Nodes[node].Kind, types) {
+	if types = t.items().types(); fits(d.Nodes[node].Kind, types) {
 		list = d.AppendJSON(list, node)
 	} else if h := f.converted(node, offset, types); h != nil {
 		list = append(list, h.Replacement...)

@@ -942,9 +942,12 @@ type RegisterCrdRequest struct {
 	// with the CRD, and those of the last 128 deletions of a catalog. INVALID_ARGUMENT if negative. Default: 0, no check.
 	NotOlderThan int64 `protobuf:"varint,7,opt,name=not_older_than,json=notOlderThan,proto3" json:"not_older_than,omitempty"`
 	// Return the metav1.Status of a rejection in `report.rejection.status`. Default: false.
-	WithStatus    bool `protobuf:"varint,8,opt,name=with_status,json=withStatus,proto3" json:"with_status,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	WithStatus bool `protobuf:"varint,8,opt,name=with_status,json=withStatus,proto3" json:"with_status,omitempty"`
+	// How to handle unknown and duplicate fields of the manifest. No effect together with `as_stored`. Default:
+	// FIELD_VALIDATION_WARN.
+	FieldValidation FieldValidation `protobuf:"varint,9,opt,name=field_validation,json=fieldValidation,proto3,enum=crdeval.v1.FieldValidation" json:"field_validation,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *RegisterCrdRequest) Reset() {
@@ -1031,6 +1034,13 @@ func (x *RegisterCrdRequest) GetWithStatus() bool {
 		return x.WithStatus
 	}
 	return false
+}
+
+func (x *RegisterCrdRequest) GetFieldValidation() FieldValidation {
+	if x != nil {
+		return x.FieldValidation
+	}
+	return FieldValidation_FIELD_VALIDATION_UNSPECIFIED
 }
 
 // Response of RegisterCrd.
@@ -1132,9 +1142,11 @@ type RegisterCrdsEntry struct {
 	// See RegisterCrdRequest.as_stored.
 	AsStored bool `protobuf:"varint,5,opt,name=as_stored,json=asStored,proto3" json:"as_stored,omitempty"`
 	// See RegisterCrdRequest.not_older_than.
-	NotOlderThan  int64 `protobuf:"varint,6,opt,name=not_older_than,json=notOlderThan,proto3" json:"not_older_than,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	NotOlderThan int64 `protobuf:"varint,6,opt,name=not_older_than,json=notOlderThan,proto3" json:"not_older_than,omitempty"`
+	// See RegisterCrdRequest.field_validation.
+	FieldValidation FieldValidation `protobuf:"varint,7,opt,name=field_validation,json=fieldValidation,proto3,enum=crdeval.v1.FieldValidation" json:"field_validation,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *RegisterCrdsEntry) Reset() {
@@ -1207,6 +1219,13 @@ func (x *RegisterCrdsEntry) GetNotOlderThan() int64 {
 		return x.NotOlderThan
 	}
 	return 0
+}
+
+func (x *RegisterCrdsEntry) GetFieldValidation() FieldValidation {
+	if x != nil {
+		return x.FieldValidation
+	}
+	return FieldValidation_FIELD_VALIDATION_UNSPECIFIED
 }
 
 // Request of RegisterCrds.
@@ -1429,9 +1448,11 @@ type CheckCrdRequest struct {
 	// deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
 	AtLeast string `protobuf:"bytes,3,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	// Return the metav1.Status of a rejection in `report.rejection.status`. Default: false.
-	WithStatus    bool `protobuf:"varint,4,opt,name=with_status,json=withStatus,proto3" json:"with_status,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	WithStatus bool `protobuf:"varint,4,opt,name=with_status,json=withStatus,proto3" json:"with_status,omitempty"`
+	// How to handle unknown and duplicate fields of the manifest. Default: FIELD_VALIDATION_WARN.
+	FieldValidation FieldValidation `protobuf:"varint,5,opt,name=field_validation,json=fieldValidation,proto3,enum=crdeval.v1.FieldValidation" json:"field_validation,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *CheckCrdRequest) Reset() {
@@ -1490,6 +1511,13 @@ func (x *CheckCrdRequest) GetWithStatus() bool {
 		return x.WithStatus
 	}
 	return false
+}
+
+func (x *CheckCrdRequest) GetFieldValidation() FieldValidation {
+	if x != nil {
+		return x.FieldValidation
+	}
+	return FieldValidation_FIELD_VALIDATION_UNSPECIFIED
 }
 
 // Response of CheckCrd.
@@ -3084,7 +3112,7 @@ var File_crdeval_v1_registry_proto protoreflect.FileDescriptor
 const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\n" +
 	"\x19crdeval/v1/registry.proto\x12\n" +
-	"crdeval.v1\x1a\x1bcrdeval/v1/conversion.proto\x1a\x15crdeval/v1/diff.proto\x1a\x19crdeval/v1/document.proto\x1a\x17crdeval/v1/report.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\"\x96\x02\n" +
+	"crdeval.v1\x1a\x1bcrdeval/v1/conversion.proto\x1a\x15crdeval/v1/diff.proto\x1a\x19crdeval/v1/document.proto\x1a\x1bcrdeval/v1/evaluation.proto\x1a\x17crdeval/v1/report.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\"\x96\x02\n" +
 	"\aCatalog\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12)\n" +
 	"\x10kubernetes_minor\x18\x02 \x01(\x05R\x0fkubernetesMinor\x12\x12\n" +
@@ -3153,7 +3181,7 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\x0fstored_versions\x18\x03 \x03(\tR\x0estoredVersions\x12;\n" +
 	"\x0eaccepted_names\x18\x04 \x01(\v2\x14.crdeval.v1.CrdNamesR\racceptedNames\x12/\n" +
 	"\x13observed_generation\x18\x05 \x01(\x03R\x12observedGeneration\x12(\n" +
-	"\x04json\x18\x06 \x01(\v2\x14.crdeval.v1.DocumentR\x04json\"\xaf\x02\n" +
+	"\x04json\x18\x06 \x01(\v2\x14.crdeval.v1.DocumentR\x04json\"\xf7\x02\n" +
 	"\x12RegisterCrdRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
 	"\bmanifest\x18\x02 \x01(\v2\x14.crdeval.v1.DocumentR\bmanifest\x12\x12\n" +
@@ -3166,13 +3194,14 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\tas_stored\x18\x06 \x01(\bR\basStored\x12$\n" +
 	"\x0enot_older_than\x18\a \x01(\x03R\fnotOlderThan\x12\x1f\n" +
 	"\vwith_status\x18\b \x01(\bR\n" +
-	"withStatus\"\xd4\x01\n" +
+	"withStatus\x12F\n" +
+	"\x10field_validation\x18\t \x01(\x0e2\x1b.crdeval.v1.FieldValidationR\x0ffieldValidation\"\xd4\x01\n" +
 	"\x13RegisterCrdResponse\x12\x1a\n" +
 	"\baccepted\x18\x01 \x01(\bR\baccepted\x12-\n" +
 	"\x06report\x18\x02 \x01(\v2\x15.crdeval.v1.CrdReportR\x06report\x12!\n" +
 	"\x03crd\x18\x03 \x01(\v2\x0f.crdeval.v1.CrdR\x03crd\x12\x14\n" +
 	"\x05token\x18\x04 \x01(\tR\x05token\x129\n" +
-	"\aoutcome\x18\x05 \x01(\x0e2\x1f.crdeval.v1.RegistrationOutcomeR\aoutcome\"\xf3\x01\n" +
+	"\aoutcome\x18\x05 \x01(\x0e2\x1f.crdeval.v1.RegistrationOutcomeR\aoutcome\"\xbb\x02\n" +
 	"\x11RegisterCrdsEntry\x120\n" +
 	"\bmanifest\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\bmanifest\x12\x12\n" +
 	"\x04etag\x18\x02 \x01(\tR\x04etag\x12\x1f\n" +
@@ -3182,7 +3211,8 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"conversion\x18\x04 \x01(\v2\x14.crdeval.v1.DocumentR\n" +
 	"conversion\x12\x1b\n" +
 	"\tas_stored\x18\x05 \x01(\bR\basStored\x12$\n" +
-	"\x0enot_older_than\x18\x06 \x01(\x03R\fnotOlderThan\"h\n" +
+	"\x0enot_older_than\x18\x06 \x01(\x03R\fnotOlderThan\x12F\n" +
+	"\x10field_validation\x18\a \x01(\x0e2\x1b.crdeval.v1.FieldValidationR\x0ffieldValidation\"h\n" +
 	"\x13RegisterCrdsRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x127\n" +
 	"\aentries\x18\x02 \x03(\v2\x1d.crdeval.v1.RegisterCrdsEntryR\aentries\"\xa3\x01\n" +
@@ -3193,13 +3223,14 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\x06result\"f\n" +
 	"\x14RegisterCrdsResponse\x128\n" +
 	"\aresults\x18\x01 \x03(\v2\x1e.crdeval.v1.RegisterCrdsResultR\aresults\x12\x14\n" +
-	"\x05token\x18\x02 \x01(\tR\x05token\"\x99\x01\n" +
+	"\x05token\x18\x02 \x01(\tR\x05token\"\xe1\x01\n" +
 	"\x0fCheckCrdRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
 	"\bmanifest\x18\x02 \x01(\v2\x14.crdeval.v1.DocumentR\bmanifest\x12\x19\n" +
 	"\bat_least\x18\x03 \x01(\tR\aatLeast\x12\x1f\n" +
 	"\vwith_status\x18\x04 \x01(\bR\n" +
-	"withStatus\"\xbb\x01\n" +
+	"withStatus\x12F\n" +
+	"\x10field_validation\x18\x05 \x01(\x0e2\x1b.crdeval.v1.FieldValidationR\x0ffieldValidation\"\xbb\x01\n" +
 	"\x10CheckCrdResponse\x12\x1a\n" +
 	"\baccepted\x18\x01 \x01(\bR\baccepted\x12-\n" +
 	"\x06report\x18\x02 \x01(\v2\x15.crdeval.v1.CrdReportR\x06report\x12!\n" +
@@ -3397,12 +3428,13 @@ var file_crdeval_v1_registry_proto_goTypes = []any{
 	(*timestamppb.Timestamp)(nil),     // 40: google.protobuf.Timestamp
 	(*CrdVersion)(nil),                // 41: crdeval.v1.CrdVersion
 	(*Document)(nil),                  // 42: crdeval.v1.Document
-	(*CrdReport)(nil),                 // 43: crdeval.v1.CrdReport
-	(*status.Status)(nil),             // 44: google.rpc.Status
-	(*ConversionReport)(nil),          // 45: crdeval.v1.ConversionReport
-	(ChangeClass)(0),                  // 46: crdeval.v1.ChangeClass
-	(*CrdChange)(nil),                 // 47: crdeval.v1.CrdChange
-	(*ReplayResult)(nil),              // 48: crdeval.v1.ReplayResult
+	(FieldValidation)(0),              // 43: crdeval.v1.FieldValidation
+	(*CrdReport)(nil),                 // 44: crdeval.v1.CrdReport
+	(*status.Status)(nil),             // 45: google.rpc.Status
+	(*ConversionReport)(nil),          // 46: crdeval.v1.ConversionReport
+	(ChangeClass)(0),                  // 47: crdeval.v1.ChangeClass
+	(*CrdChange)(nil),                 // 48: crdeval.v1.CrdChange
+	(*ReplayResult)(nil),              // 49: crdeval.v1.ReplayResult
 }
 var file_crdeval_v1_registry_proto_depIdxs = []int32{
 	40, // 0: crdeval.v1.Catalog.create_time:type_name -> google.protobuf.Timestamp
@@ -3421,75 +3453,78 @@ var file_crdeval_v1_registry_proto_depIdxs = []int32{
 	42, // 13: crdeval.v1.CrdStatus.json:type_name -> crdeval.v1.Document
 	42, // 14: crdeval.v1.RegisterCrdRequest.manifest:type_name -> crdeval.v1.Document
 	42, // 15: crdeval.v1.RegisterCrdRequest.conversion:type_name -> crdeval.v1.Document
-	43, // 16: crdeval.v1.RegisterCrdResponse.report:type_name -> crdeval.v1.CrdReport
-	8,  // 17: crdeval.v1.RegisterCrdResponse.crd:type_name -> crdeval.v1.Crd
-	0,  // 18: crdeval.v1.RegisterCrdResponse.outcome:type_name -> crdeval.v1.RegistrationOutcome
-	42, // 19: crdeval.v1.RegisterCrdsEntry.manifest:type_name -> crdeval.v1.Document
-	42, // 20: crdeval.v1.RegisterCrdsEntry.conversion:type_name -> crdeval.v1.Document
-	12, // 21: crdeval.v1.RegisterCrdsRequest.entries:type_name -> crdeval.v1.RegisterCrdsEntry
-	11, // 22: crdeval.v1.RegisterCrdsResult.registration:type_name -> crdeval.v1.RegisterCrdResponse
-	44, // 23: crdeval.v1.RegisterCrdsResult.error:type_name -> google.rpc.Status
-	14, // 24: crdeval.v1.RegisterCrdsResponse.results:type_name -> crdeval.v1.RegisterCrdsResult
-	42, // 25: crdeval.v1.CheckCrdRequest.manifest:type_name -> crdeval.v1.Document
-	43, // 26: crdeval.v1.CheckCrdResponse.report:type_name -> crdeval.v1.CrdReport
-	8,  // 27: crdeval.v1.CheckCrdResponse.crd:type_name -> crdeval.v1.Crd
-	0,  // 28: crdeval.v1.CheckCrdResponse.outcome:type_name -> crdeval.v1.RegistrationOutcome
-	1,  // 29: crdeval.v1.GetCrdRequest.view:type_name -> crdeval.v1.CrdView
-	8,  // 30: crdeval.v1.GetCrdResponse.crd:type_name -> crdeval.v1.Crd
-	1,  // 31: crdeval.v1.ListCrdsRequest.view:type_name -> crdeval.v1.CrdView
-	8,  // 32: crdeval.v1.ListCrdsResponse.crds:type_name -> crdeval.v1.Crd
-	8,  // 33: crdeval.v1.SetStoredVersionsResponse.crd:type_name -> crdeval.v1.Crd
-	42, // 34: crdeval.v1.SetConversionRequest.rules:type_name -> crdeval.v1.Document
-	45, // 35: crdeval.v1.SetConversionResponse.report:type_name -> crdeval.v1.ConversionReport
-	8,  // 36: crdeval.v1.SetConversionResponse.crd:type_name -> crdeval.v1.Crd
-	0,  // 37: crdeval.v1.SetConversionResponse.outcome:type_name -> crdeval.v1.RegistrationOutcome
-	1,  // 38: crdeval.v1.WatchCrdsRequest.view:type_name -> crdeval.v1.CrdView
-	2,  // 39: crdeval.v1.WatchCrdsResponse.type:type_name -> crdeval.v1.WatchEventType
-	8,  // 40: crdeval.v1.WatchCrdsResponse.crd:type_name -> crdeval.v1.Crd
-	42, // 41: crdeval.v1.DiffCrdRequest.manifest:type_name -> crdeval.v1.Document
-	42, // 42: crdeval.v1.DiffCrdRequest.base:type_name -> crdeval.v1.Document
-	42, // 43: crdeval.v1.DiffCrdRequest.objects:type_name -> crdeval.v1.Document
-	46, // 44: crdeval.v1.DiffCrdResponse.change_class:type_name -> crdeval.v1.ChangeClass
-	47, // 45: crdeval.v1.DiffCrdResponse.changes:type_name -> crdeval.v1.CrdChange
-	43, // 46: crdeval.v1.DiffCrdResponse.report:type_name -> crdeval.v1.CrdReport
-	48, // 47: crdeval.v1.DiffCrdResponse.replay_results:type_name -> crdeval.v1.ReplayResult
-	8,  // 48: crdeval.v1.DiffCrdResponse.base:type_name -> crdeval.v1.Crd
-	3,  // 49: crdeval.v1.CreateCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
-	3,  // 50: crdeval.v1.GetCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
-	3,  // 51: crdeval.v1.ListCatalogsResponse.catalogs:type_name -> crdeval.v1.Catalog
-	10, // 52: crdeval.v1.RegistryService.RegisterCrd:input_type -> crdeval.v1.RegisterCrdRequest
-	13, // 53: crdeval.v1.RegistryService.RegisterCrds:input_type -> crdeval.v1.RegisterCrdsRequest
-	16, // 54: crdeval.v1.RegistryService.CheckCrd:input_type -> crdeval.v1.CheckCrdRequest
-	18, // 55: crdeval.v1.RegistryService.GetCrd:input_type -> crdeval.v1.GetCrdRequest
-	20, // 56: crdeval.v1.RegistryService.ListCrds:input_type -> crdeval.v1.ListCrdsRequest
-	22, // 57: crdeval.v1.RegistryService.DeleteCrd:input_type -> crdeval.v1.DeleteCrdRequest
-	24, // 58: crdeval.v1.RegistryService.SetStoredVersions:input_type -> crdeval.v1.SetStoredVersionsRequest
-	26, // 59: crdeval.v1.RegistryService.SetConversion:input_type -> crdeval.v1.SetConversionRequest
-	28, // 60: crdeval.v1.RegistryService.WatchCrds:input_type -> crdeval.v1.WatchCrdsRequest
-	30, // 61: crdeval.v1.RegistryService.DiffCrd:input_type -> crdeval.v1.DiffCrdRequest
-	32, // 62: crdeval.v1.RegistryService.CreateCatalog:input_type -> crdeval.v1.CreateCatalogRequest
-	34, // 63: crdeval.v1.RegistryService.GetCatalog:input_type -> crdeval.v1.GetCatalogRequest
-	36, // 64: crdeval.v1.RegistryService.ListCatalogs:input_type -> crdeval.v1.ListCatalogsRequest
-	38, // 65: crdeval.v1.RegistryService.DeleteCatalog:input_type -> crdeval.v1.DeleteCatalogRequest
-	11, // 66: crdeval.v1.RegistryService.RegisterCrd:output_type -> crdeval.v1.RegisterCrdResponse
-	15, // 67: crdeval.v1.RegistryService.RegisterCrds:output_type -> crdeval.v1.RegisterCrdsResponse
-	17, // 68: crdeval.v1.RegistryService.CheckCrd:output_type -> crdeval.v1.CheckCrdResponse
-	19, // 69: crdeval.v1.RegistryService.GetCrd:output_type -> crdeval.v1.GetCrdResponse
-	21, // 70: crdeval.v1.RegistryService.ListCrds:output_type -> crdeval.v1.ListCrdsResponse
-	23, // 71: crdeval.v1.RegistryService.DeleteCrd:output_type -> crdeval.v1.DeleteCrdResponse
-	25, // 72: crdeval.v1.RegistryService.SetStoredVersions:output_type -> crdeval.v1.SetStoredVersionsResponse
-	27, // 73: crdeval.v1.RegistryService.SetConversion:output_type -> crdeval.v1.SetConversionResponse
-	29, // 74: crdeval.v1.RegistryService.WatchCrds:output_type -> crdeval.v1.WatchCrdsResponse
-	31, // 75: crdeval.v1.RegistryService.DiffCrd:output_type -> crdeval.v1.DiffCrdResponse
-	33, // 76: crdeval.v1.RegistryService.CreateCatalog:output_type -> crdeval.v1.CreateCatalogResponse
-	35, // 77: crdeval.v1.RegistryService.GetCatalog:output_type -> crdeval.v1.GetCatalogResponse
-	37, // 78: crdeval.v1.RegistryService.ListCatalogs:output_type -> crdeval.v1.ListCatalogsResponse
-	39, // 79: crdeval.v1.RegistryService.DeleteCatalog:output_type -> crdeval.v1.DeleteCatalogResponse
-	66, // [66:80] is the sub-list for method output_type
-	52, // [52:66] is the sub-list for method input_type
-	52, // [52:52] is the sub-list for extension type_name
-	52, // [52:52] is the sub-list for extension extendee
-	0,  // [0:52] is the sub-list for field type_name
+	43, // 16: crdeval.v1.RegisterCrdRequest.field_validation:type_name -> crdeval.v1.FieldValidation
+	44, // 17: crdeval.v1.RegisterCrdResponse.report:type_name -> crdeval.v1.CrdReport
+	8,  // 18: crdeval.v1.RegisterCrdResponse.crd:type_name -> crdeval.v1.Crd
+	0,  // 19: crdeval.v1.RegisterCrdResponse.outcome:type_name -> crdeval.v1.RegistrationOutcome
+	42, // 20: crdeval.v1.RegisterCrdsEntry.manifest:type_name -> crdeval.v1.Document
+	42, // 21: crdeval.v1.RegisterCrdsEntry.conversion:type_name -> crdeval.v1.Document
+	43, // 22: crdeval.v1.RegisterCrdsEntry.field_validation:type_name -> crdeval.v1.FieldValidation
+	12, // 23: crdeval.v1.RegisterCrdsRequest.entries:type_name -> crdeval.v1.RegisterCrdsEntry
+	11, // 24: crdeval.v1.RegisterCrdsResult.registration:type_name -> crdeval.v1.RegisterCrdResponse
+	45, // 25: crdeval.v1.RegisterCrdsResult.error:type_name -> google.rpc.Status
+	14, // 26: crdeval.v1.RegisterCrdsResponse.results:type_name -> crdeval.v1.RegisterCrdsResult
+	42, // 27: crdeval.v1.CheckCrdRequest.manifest:type_name -> crdeval.v1.Document
+	43, // 28: crdeval.v1.CheckCrdRequest.field_validation:type_name -> crdeval.v1.FieldValidation
+	44, // 29: crdeval.v1.CheckCrdResponse.report:type_name -> crdeval.v1.CrdReport
+	8,  // 30: crdeval.v1.CheckCrdResponse.crd:type_name -> crdeval.v1.Crd
+	0,  // 31: crdeval.v1.CheckCrdResponse.outcome:type_name -> crdeval.v1.RegistrationOutcome
+	1,  // 32: crdeval.v1.GetCrdRequest.view:type_name -> crdeval.v1.CrdView
+	8,  // 33: crdeval.v1.GetCrdResponse.crd:type_name -> crdeval.v1.Crd
+	1,  // 34: crdeval.v1.ListCrdsRequest.view:type_name -> crdeval.v1.CrdView
+	8,  // 35: crdeval.v1.ListCrdsResponse.crds:type_name -> crdeval.v1.Crd
+	8,  // 36: crdeval.v1.SetStoredVersionsResponse.crd:type_name -> crdeval.v1.Crd
+	42, // 37: crdeval.v1.SetConversionRequest.rules:type_name -> crdeval.v1.Document
+	46, // 38: crdeval.v1.SetConversionResponse.report:type_name -> crdeval.v1.ConversionReport
+	8,  // 39: crdeval.v1.SetConversionResponse.crd:type_name -> crdeval.v1.Crd
+	0,  // 40: crdeval.v1.SetConversionResponse.outcome:type_name -> crdeval.v1.RegistrationOutcome
+	1,  // 41: crdeval.v1.WatchCrdsRequest.view:type_name -> crdeval.v1.CrdView
+	2,  // 42: crdeval.v1.WatchCrdsResponse.type:type_name -> crdeval.v1.WatchEventType
+	8,  // 43: crdeval.v1.WatchCrdsResponse.crd:type_name -> crdeval.v1.Crd
+	42, // 44: crdeval.v1.DiffCrdRequest.manifest:type_name -> crdeval.v1.Document
+	42, // 45: crdeval.v1.DiffCrdRequest.base:type_name -> crdeval.v1.Document
+	42, // 46: crdeval.v1.DiffCrdRequest.objects:type_name -> crdeval.v1.Document
+	47, // 47: crdeval.v1.DiffCrdResponse.change_class:type_name -> crdeval.v1.ChangeClass
+	48, // 48: crdeval.v1.DiffCrdResponse.changes:type_name -> crdeval.v1.CrdChange
+	44, // 49: crdeval.v1.DiffCrdResponse.report:type_name -> crdeval.v1.CrdReport
+	49, // 50: crdeval.v1.DiffCrdResponse.replay_results:type_name -> crdeval.v1.ReplayResult
+	8,  // 51: crdeval.v1.DiffCrdResponse.base:type_name -> crdeval.v1.Crd
+	3,  // 52: crdeval.v1.CreateCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
+	3,  // 53: crdeval.v1.GetCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
+	3,  // 54: crdeval.v1.ListCatalogsResponse.catalogs:type_name -> crdeval.v1.Catalog
+	10, // 55: crdeval.v1.RegistryService.RegisterCrd:input_type -> crdeval.v1.RegisterCrdRequest
+	13, // 56: crdeval.v1.RegistryService.RegisterCrds:input_type -> crdeval.v1.RegisterCrdsRequest
+	16, // 57: crdeval.v1.RegistryService.CheckCrd:input_type -> crdeval.v1.CheckCrdRequest
+	18, // 58: crdeval.v1.RegistryService.GetCrd:input_type -> crdeval.v1.GetCrdRequest
+	20, // 59: crdeval.v1.RegistryService.ListCrds:input_type -> crdeval.v1.ListCrdsRequest
+	22, // 60: crdeval.v1.RegistryService.DeleteCrd:input_type -> crdeval.v1.DeleteCrdRequest
+	24, // 61: crdeval.v1.RegistryService.SetStoredVersions:input_type -> crdeval.v1.SetStoredVersionsRequest
+	26, // 62: crdeval.v1.RegistryService.SetConversion:input_type -> crdeval.v1.SetConversionRequest
+	28, // 63: crdeval.v1.RegistryService.WatchCrds:input_type -> crdeval.v1.WatchCrdsRequest
+	30, // 64: crdeval.v1.RegistryService.DiffCrd:input_type -> crdeval.v1.DiffCrdRequest
+	32, // 65: crdeval.v1.RegistryService.CreateCatalog:input_type -> crdeval.v1.CreateCatalogRequest
+	34, // 66: crdeval.v1.RegistryService.GetCatalog:input_type -> crdeval.v1.GetCatalogRequest
+	36, // 67: crdeval.v1.RegistryService.ListCatalogs:input_type -> crdeval.v1.ListCatalogsRequest
+	38, // 68: crdeval.v1.RegistryService.DeleteCatalog:input_type -> crdeval.v1.DeleteCatalogRequest
+	11, // 69: crdeval.v1.RegistryService.RegisterCrd:output_type -> crdeval.v1.RegisterCrdResponse
+	15, // 70: crdeval.v1.RegistryService.RegisterCrds:output_type -> crdeval.v1.RegisterCrdsResponse
+	17, // 71: crdeval.v1.RegistryService.CheckCrd:output_type -> crdeval.v1.CheckCrdResponse
+	19, // 72: crdeval.v1.RegistryService.GetCrd:output_type -> crdeval.v1.GetCrdResponse
+	21, // 73: crdeval.v1.RegistryService.ListCrds:output_type -> crdeval.v1.ListCrdsResponse
+	23, // 74: crdeval.v1.RegistryService.DeleteCrd:output_type -> crdeval.v1.DeleteCrdResponse
+	25, // 75: crdeval.v1.RegistryService.SetStoredVersions:output_type -> crdeval.v1.SetStoredVersionsResponse
+	27, // 76: crdeval.v1.RegistryService.SetConversion:output_type -> crdeval.v1.SetConversionResponse
+	29, // 77: crdeval.v1.RegistryService.WatchCrds:output_type -> crdeval.v1.WatchCrdsResponse
+	31, // 78: crdeval.v1.RegistryService.DiffCrd:output_type -> crdeval.v1.DiffCrdResponse
+	33, // 79: crdeval.v1.RegistryService.CreateCatalog:output_type -> crdeval.v1.CreateCatalogResponse
+	35, // 80: crdeval.v1.RegistryService.GetCatalog:output_type -> crdeval.v1.GetCatalogResponse
+	37, // 81: crdeval.v1.RegistryService.ListCatalogs:output_type -> crdeval.v1.ListCatalogsResponse
+	39, // 82: crdeval.v1.RegistryService.DeleteCatalog:output_type -> crdeval.v1.DeleteCatalogResponse
+	69, // [69:83] is the sub-list for method output_type
+	55, // [55:69] is the sub-list for method input_type
+	55, // [55:55] is the sub-list for extension type_name
+	55, // [55:55] is the sub-list for extension extendee
+	0,  // [0:55] is the sub-list for field type_name
 }
 
 func init() { file_crdeval_v1_registry_proto_init() }
@@ -3500,6 +3535,7 @@ func file_crdeval_v1_registry_proto_init() {
 	file_crdeval_v1_conversion_proto_init()
 	file_crdeval_v1_diff_proto_init()
 	file_crdeval_v1_document_proto_init()
+	file_crdeval_v1_evaluation_proto_init()
 	file_crdeval_v1_report_proto_init()
 	file_crdeval_v1_registry_proto_msgTypes[11].OneofWrappers = []any{
 		(*RegisterCrdsResult_Registration)(nil),

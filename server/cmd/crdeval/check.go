@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/crdeval/crdeval/engine/workspace"
+	"github.com/crdeval/crdeval/server/input"
 )
 
 // inputFlags are the flags of commands that read a repository.
@@ -18,9 +19,10 @@ type inputFlags struct {
 }
 
 type checkCommand struct {
-	Files  []string `arg:"" help:"Files or directories with CRDs; - for stdin." name:"file"`
-	Output string   `short:"o" default:"text" enum:"text,json,junit,sarif,github" help:"text; json: a line for each CRD; junit: a test case for each CRD; sarif: a SARIF 2.1.0 log; github: annotations of GitHub Actions."`
-	Old    []string `help:"File, directory, https:// URL or kube://CONTEXT with existing CRDs. A CRD with the same name is checked as an update." placeholder:"FILE" sep:"none"`
+	Files           []string `arg:"" help:"Files or directories with CRDs; - for stdin." name:"file"`
+	Output          string   `short:"o" default:"text" enum:"text,json,junit,sarif,github" help:"text; json: a line for each CRD; junit: a test case for each CRD; sarif: a SARIF 2.1.0 log; github: annotations of GitHub Actions."`
+	Old             []string `help:"File, directory, https:// URL or kube://CONTEXT with existing CRDs. A CRD with the same name is checked as an update." placeholder:"FILE" sep:"none"`
+	FieldValidation string   `default:"strict" enum:"strict,warn,ignore" help:"Handling of unknown and duplicate fields: strict (reject, the default of kubectl), warn (the default of API servers), ignore."`
 	inputFlags
 	ciFlags
 	watchFlags
@@ -79,6 +81,7 @@ func (c *checkCommand) check(ctx context.Context, env environment) error {
 			return fmt.Errorf("%s: %s", crd.ErrorAt(j.Line), j.Error)
 		}
 	}
+	service.strictness = fieldValidationOf(c.FieldValidation)
 	total := tally{skipped: map[string]int{}}
 	accepted := map[string]string{} // by the service of --server, and where
 	out := c.printer(env)

@@ -105,7 +105,7 @@ func TestCheck(t *testing.T) {
 		{"without a name", strings.Replace(bad, "{name: bads.example.com}", "{}", 1), nil, exitRejected, "FILE: rejected\n", ""},
 		{"empty", "\n", nil, 0, "0 CRDs: 0 accepted, 0 rejected\n", ""},
 		{"comments", "# a\n---\n# b\n", nil, 0, "0 CRDs: 0 accepted, 0 rejected\n", ""},
-		{"not decodable", strings.Replace(good, "served: true", "served: 1", 1), nil, exitRejected, "FILE: goods.example.com: rejected\n  FILE: CustomResourceDefinition in version", ""},
+		{"not decodable", strings.Replace(good, "served: true", "served: 1", 1), nil, exitRejected, "FILE: goods.example.com: rejected\n  FILE:8:33: spec.versions[0].served: must be a boolean, not an integer\n", ""},
 		{"the same as JSON", strings.Replace(good, "served: true", "served: 1", 1), []string{"-o", "json"}, exitRejected, `"rejection":{"code":400,"reason":"BadRequest","message":"`, ""},
 		{"JSON output", good, []string{"-o", "json"}, 0, `"name":"goods.example.com","accepted":true,"report":{"violations":[],"warnings":[]`, ""},
 		{"an unknown minor", good, []string{"--kubernetes-minor", "3"}, exitError, "", "--kubernetes-minor is 3: it must be from 25 to 37"},

@@ -66,6 +66,7 @@ type service struct {
 	inline     [][]byte                       // CRDs and conversion rules that each request brings
 	inlineCRDs map[string]bool                // the names of these CRDs
 	converted  map[string]*workspace.Manifest // conversion rules of this run by the name of their CRD
+	strictness crdevalv1.FieldValidation      // of CRDs
 	close      func()
 }
 
@@ -120,10 +121,10 @@ func (s *service) register(ctx context.Context, crd *workspace.Manifest, adopt b
 	if s.local != nil {
 		s.local.Adopts = adopt
 		return s.Registry().RegisterCrd(ctx,
-			&crdevalv1.RegisterCrdRequest{Catalog: s.catalog, Manifest: toDocument(crd.Document)})
+			&crdevalv1.RegisterCrdRequest{Catalog: s.catalog, Manifest: toDocument(crd.Document), FieldValidation: s.strictness})
 	}
 	answer, err := s.Registry().CheckCrd(ctx,
-		&crdevalv1.CheckCrdRequest{Catalog: s.catalog, Manifest: toDocument(crd.Document)})
+		&crdevalv1.CheckCrdRequest{Catalog: s.catalog, Manifest: toDocument(crd.Document), FieldValidation: s.strictness})
 	if err == nil && answer.GetAccepted() {
 		s.inline = append(s.inline, crd.JSON())
 		s.inlineCRDs[crd.Name] = true

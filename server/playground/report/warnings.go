@@ -14,7 +14,7 @@ import (
 // warnings returns the warnings of the CRD, with fixes.
 func (c *compiled) warnings() []Warning {
 	list := []Warning{}
-	for _, text := range c.report.Warnings {
+	for _, text := range engine.TextsOf(c.report.Warnings) {
 		list = append(list, c.document.warning(text, c.document.Warning(text)))
 	}
 	return list

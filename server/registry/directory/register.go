@@ -173,7 +173,7 @@ func (l *Loader) record(ctx context.Context, c *registration, result registry.Su
 		}
 		level(ctx, "registered a CRD from a file", "crd", c.crd, "file", path,
 			"outcome", result.Registration.Outcome, "revision", c.revision)
-		for _, warning := range report.Warnings {
+		for _, warning := range engine.TextsOf(report.Warnings) {
 			l.log.WarnContext(ctx, "API servers accept this CRD with a warning",
 				"crd", c.crd, "file", path, "warning", warning)
 		}

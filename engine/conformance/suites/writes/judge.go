@@ -156,6 +156,9 @@ func (j *judge) compareRegistrations(g generate.Group, p *pair) (outcome, *Disag
 	}
 	up, our := p.answers[0], p.answers[1]
 	diffs := oracle.Compare(up, our)
+	if len(diffs) == 0 {
+		diffs = j.compareStrict(g.CRD)
+	}
 	if len(diffs) == 0 || crashed(up, our) {
 		return same, nil
 	}
@@ -164,6 +167,25 @@ func (j *judge) compareRegistrations(g generate.Group, p *pair) (outcome, *Disag
 		return unordered, d
 	}
 	return different, d
+}
+
+// longestStrict is the length, in bytes, of the longest manifest that is compared with strict decoding.
+const longestStrict = 64 << 10
+
+// compareStrict compares the strict decoding of a manifest: as JSON, and as YAML, which includes JSON.
+func (j *judge) compareStrict(crd []byte) (diffs []string) {
+	up, strict := j.upstream.(Strict)
+	our, both := j.ours.(Strict)
+	if !strict || !both || len(crd) > longestStrict {
+		return nil
+	}
+	for _, yaml := range []bool{false, true} {
+		want, got := up.RegisterStrict(crd, yaml), our.RegisterStrict(crd, yaml)
+		for _, diff := range oracle.Compare(oracle.Answer{Rejection: want}, oracle.Answer{Rejection: got}) {
+			diffs = append(diffs, fmt.Sprintf("strict decoding (YAML %v): %s", yaml, diff))
+		}
+	}
+	return diffs
 }
 
 // object compares one object of a group: by the steps of the strategies, which return field errors with all their

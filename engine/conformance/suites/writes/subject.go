@@ -10,6 +10,12 @@ type Subject interface {
 	Update(old *oracle.Registered, manifest []byte) (Definition, oracle.Answer)
 }
 
+// Strict is a subject that answers a creation with strict field validation.
+type Strict interface {
+	// RegisterStrict returns the rejection of a manifest that cannot be decoded strictly. It is nil if it can.
+	RegisterStrict(manifest []byte, yaml bool) *oracle.Rejection
+}
+
 // Definition evaluates the objects of an accepted CRD.
 type Definition interface {
 	Answer(oracle.Request) oracle.Answer
@@ -35,6 +41,11 @@ type Upstream struct{}
 // Register implements Subject.
 func (Upstream) Register(manifest []byte) (Definition, oracle.Answer) {
 	return serve(oracle.Register(manifest, false))
+}
+
+// RegisterStrict implements Strict.
+func (Upstream) RegisterStrict(manifest []byte, yaml bool) *oracle.Rejection {
+	return oracle.RegisterStrict(manifest, yaml)
 }
 
 // Update implements Subject.

@@ -44,6 +44,22 @@ func (f forgetfulDefinition) Answer(r oracle.Request) oracle.Answer {
 	return a
 }
 
+// lenient is upstream without strict field validation.
+type lenient struct{ Upstream }
+
+func (lenient) RegisterStrict([]byte, bool) *oracle.Rejection { return nil }
+
+// TestStrictRegistrations checks that the judge compares the strict decoding of manifests, as JSON and as YAML.
+func TestStrictRegistrations(t *testing.T) {
+	manifest := []byte(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","spec":{"scope":"a","scope":"b","nope":1}}`)
+	if diffs := newJudge(lenient{}).compareStrict(manifest); len(diffs) != 2 {
+		t.Errorf("%q", diffs)
+	}
+	if diffs := newJudge(Upstream{}).compareStrict(manifest); len(diffs) != 0 {
+		t.Errorf("upstream against itself: %q", diffs)
+	}
+}
+
 // TestNotices runs generators that need no corpus against a wrong subject and a correct one.
 func TestNotices(t *testing.T) {
 	mostReruns = leastReruns // neither subject varies

@@ -3,6 +3,7 @@ import datetime
 from crdeval.v1 import conversion_pb2 as _conversion_pb2
 from crdeval.v1 import diff_pb2 as _diff_pb2
 from crdeval.v1 import document_pb2 as _document_pb2
+from crdeval.v1 import evaluation_pb2 as _evaluation_pb2
 from crdeval.v1 import report_pb2 as _report_pb2
 from google.api import annotations_pb2 as _annotations_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
@@ -178,7 +179,7 @@ class CrdStatus(_message.Message):
     def __init__(self, established: _Optional[bool] = ..., conditions: _Optional[_Iterable[_Union[CrdCondition, _Mapping]]] = ..., stored_versions: _Optional[_Iterable[str]] = ..., accepted_names: _Optional[_Union[CrdNames, _Mapping]] = ..., observed_generation: _Optional[int] = ..., json: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
 
 class RegisterCrdRequest(_message.Message):
-    __slots__ = ("catalog", "manifest", "etag", "create_only", "conversion", "as_stored", "not_older_than", "with_status")
+    __slots__ = ("catalog", "manifest", "etag", "create_only", "conversion", "as_stored", "not_older_than", "with_status", "field_validation")
     CATALOG_FIELD_NUMBER: _ClassVar[int]
     MANIFEST_FIELD_NUMBER: _ClassVar[int]
     ETAG_FIELD_NUMBER: _ClassVar[int]
@@ -187,6 +188,7 @@ class RegisterCrdRequest(_message.Message):
     AS_STORED_FIELD_NUMBER: _ClassVar[int]
     NOT_OLDER_THAN_FIELD_NUMBER: _ClassVar[int]
     WITH_STATUS_FIELD_NUMBER: _ClassVar[int]
+    FIELD_VALIDATION_FIELD_NUMBER: _ClassVar[int]
     catalog: str
     manifest: _document_pb2.Document
     etag: str
@@ -195,7 +197,8 @@ class RegisterCrdRequest(_message.Message):
     as_stored: bool
     not_older_than: int
     with_status: bool
-    def __init__(self, catalog: _Optional[str] = ..., manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., etag: _Optional[str] = ..., create_only: _Optional[bool] = ..., conversion: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., as_stored: _Optional[bool] = ..., not_older_than: _Optional[int] = ..., with_status: _Optional[bool] = ...) -> None: ...
+    field_validation: _evaluation_pb2.FieldValidation
+    def __init__(self, catalog: _Optional[str] = ..., manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., etag: _Optional[str] = ..., create_only: _Optional[bool] = ..., conversion: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., as_stored: _Optional[bool] = ..., not_older_than: _Optional[int] = ..., with_status: _Optional[bool] = ..., field_validation: _Optional[_Union[_evaluation_pb2.FieldValidation, str]] = ...) -> None: ...
 
 class RegisterCrdResponse(_message.Message):
     __slots__ = ("accepted", "report", "crd", "token", "outcome")
@@ -212,20 +215,22 @@ class RegisterCrdResponse(_message.Message):
     def __init__(self, accepted: _Optional[bool] = ..., report: _Optional[_Union[_report_pb2.CrdReport, _Mapping]] = ..., crd: _Optional[_Union[Crd, _Mapping]] = ..., token: _Optional[str] = ..., outcome: _Optional[_Union[RegistrationOutcome, str]] = ...) -> None: ...
 
 class RegisterCrdsEntry(_message.Message):
-    __slots__ = ("manifest", "etag", "create_only", "conversion", "as_stored", "not_older_than")
+    __slots__ = ("manifest", "etag", "create_only", "conversion", "as_stored", "not_older_than", "field_validation")
     MANIFEST_FIELD_NUMBER: _ClassVar[int]
     ETAG_FIELD_NUMBER: _ClassVar[int]
     CREATE_ONLY_FIELD_NUMBER: _ClassVar[int]
     CONVERSION_FIELD_NUMBER: _ClassVar[int]
     AS_STORED_FIELD_NUMBER: _ClassVar[int]
     NOT_OLDER_THAN_FIELD_NUMBER: _ClassVar[int]
+    FIELD_VALIDATION_FIELD_NUMBER: _ClassVar[int]
     manifest: _document_pb2.Document
     etag: str
     create_only: bool
     conversion: _document_pb2.Document
     as_stored: bool
     not_older_than: int
-    def __init__(self, manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., etag: _Optional[str] = ..., create_only: _Optional[bool] = ..., conversion: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., as_stored: _Optional[bool] = ..., not_older_than: _Optional[int] = ...) -> None: ...
+    field_validation: _evaluation_pb2.FieldValidation
+    def __init__(self, manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., etag: _Optional[str] = ..., create_only: _Optional[bool] = ..., conversion: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., as_stored: _Optional[bool] = ..., not_older_than: _Optional[int] = ..., field_validation: _Optional[_Union[_evaluation_pb2.FieldValidation, str]] = ...) -> None: ...
 
 class RegisterCrdsRequest(_message.Message):
     __slots__ = ("catalog", "entries")
@@ -254,16 +259,18 @@ class RegisterCrdsResponse(_message.Message):
     def __init__(self, results: _Optional[_Iterable[_Union[RegisterCrdsResult, _Mapping]]] = ..., token: _Optional[str] = ...) -> None: ...
 
 class CheckCrdRequest(_message.Message):
-    __slots__ = ("catalog", "manifest", "at_least", "with_status")
+    __slots__ = ("catalog", "manifest", "at_least", "with_status", "field_validation")
     CATALOG_FIELD_NUMBER: _ClassVar[int]
     MANIFEST_FIELD_NUMBER: _ClassVar[int]
     AT_LEAST_FIELD_NUMBER: _ClassVar[int]
     WITH_STATUS_FIELD_NUMBER: _ClassVar[int]
+    FIELD_VALIDATION_FIELD_NUMBER: _ClassVar[int]
     catalog: str
     manifest: _document_pb2.Document
     at_least: str
     with_status: bool
-    def __init__(self, catalog: _Optional[str] = ..., manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., at_least: _Optional[str] = ..., with_status: _Optional[bool] = ...) -> None: ...
+    field_validation: _evaluation_pb2.FieldValidation
+    def __init__(self, catalog: _Optional[str] = ..., manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., at_least: _Optional[str] = ..., with_status: _Optional[bool] = ..., field_validation: _Optional[_Union[_evaluation_pb2.FieldValidation, str]] = ...) -> None: ...
 
 class CheckCrdResponse(_message.Message):
     __slots__ = ("accepted", "report", "crd", "outcome")

@@ -1,0 +1,270 @@
+package definition
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/validation"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine/internal/admission"
+	"github.com/crdeval/crdeval/engine/internal/hint"
+	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/internal/violation"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// notice marks a text as a note of crdeval.
+func notice(text string) string { return admission.Notice + text }
+
+// notices returns notes about parts of a CRD that API servers accept and that probably have another effect than
+// intended.
+func (s *Source) notices(m *Manifest) (list []Problem) {
+	if s.Root == 0 {
+		return nil
+	}
+	note := func(path value.Path, h *hint.Hint, format string, args ...any) {
+		if len(list) < mostProblems {
+			r := s.problem(violation.TypeNotice, notice(fmt.Sprintf(format, args...)), path)
+			r.Hint = h
+			list = append(list, r)
+		}
+	}
+	if m.beta {
+		note(value.Path{value.Name("apiVersion")}, &hint.Hint{Text: "convert the manifest to " + apiVersionV1},
+			"Kubernetes 1.22 and later do not serve %s: kubectl cannot apply this manifest", apiVersionB1)
+	}
+	if size := s.annotationsApplied(); size > validation.TotalAnnotationSizeLimitB {
+		note(value.Path{value.Name("metadata")}, &hint.Hint{Text: "use kubectl apply --server-side, or shorten descriptions"},
+			"kubectl apply fails: it stores the manifest in an annotation, and the annotations would have %d bytes, more than %d",
+			size, validation.TotalAnnotationSizeLimitB)
+	}
+	d := s.Doc
+	for i := range d.Nodes {
+		n := &d.Nodes[i]
+		if n.Kind < value.Array || n.Src != value.Request {
+			continue
+		}
+		switch key := d.Key(uint32(i)); {
+		case n.Kind == value.Array && n.Live > 1 && listKeys[key] != nil:
+			s.noteRepeated(uint32(i), m, note)
+		case n.Kind == value.Object && s.YAML && key == "properties":
+			s.noteKeys(uint32(i), m, note)
+		case n.Kind == value.Object:
+			s.noteEnum(uint32(i), m, note)
+		}
+	}
+	return list
+}
+
+type noteFunc func(path value.Path, h *hint.Hint, format string, args ...any)
+
+// annotationsApplied returns the size of the annotations that kubectl apply without --server-side would send. It can
+// return 0 if they are small.
+// (k8s.io/kubectl/pkg/util/apply.go; k8s.io/apimachinery/pkg/api/validation/objectmeta.go)
+func (s *Source) annotationsApplied() int {
+	if len(s.Doc.Src[value.Request]) < validation.TotalAnnotationSizeLimitB/longestEscape {
+		return 0
+	}
+	object, ok := s.Doc.Any(s.Root).(map[string]any)
+	if !ok {
+		return 0
+	}
+	metadata, _ := object["metadata"].(map[string]any)
+	if metadata == nil {
+		return 0
+	}
+	annotations, _ := metadata["annotations"].(map[string]any)
+	if annotations == nil {
+		annotations = map[string]any{}
+	}
+	delete(annotations, corev1.LastAppliedConfigAnnotation)
+	metadata["annotations"] = annotations
+	text, err := json.Marshal(object)
+	if err != nil {
+		return 0
+	}
+	size := len(corev1.LastAppliedConfigAnnotation) + len(text) + len("\n")
+	for key, one := range annotations {
+		text, _ := one.(string)
+		size += len(key) + len(text)
+	}
+	return size
+}
+
+// longestEscape is how many bytes a byte of JSON can take in the text of kubectl: \u003c.
+const longestEscape = 6
+
+// listKeys are the types of the elements of lists that server-side apply merges by a key, and their keys. The lists of
+// kind "" are sets.
+var listKeys = map[string]map[reflect.Type]string{
+	"x-kubernetes-validations": {reflect.TypeFor[apiextensionsv1.ValidationRule](): "rule"},
+	"conditions":               {reflect.TypeFor[apiextensionsv1.CustomResourceDefinitionCondition](): "type"},
+	"finalizers":               {reflect.TypeFor[string](): ""},
+}
+
+// noteRepeated notes elements of a list whose key another one has: API servers create such a CRD, but cannot apply it.
+func (s *Source) noteRepeated(list uint32, m *Manifest, note noteFunc) {
+	d, known := s.Doc, map[string]int{}
+	for c := d.Nodes[list].First; c != 0; c = d.Nodes[c].Next {
+		key := c
+		for _, name := range listKeys[d.Key(list)] {
+			if name != "" {
+				key = d.Field(c, name)
+			}
+		}
+		if d.Nodes[key].Kind != value.String {
+			continue
+		}
+		first, repeated := known[d.Str(key)]
+		if !repeated {
+			known[d.Str(key)] = int(d.Nodes[c].Key)
+			continue
+		}
+		path := s.pathTo(key)
+		at, separate := s.shapeAt(m, s.pathTo(list))
+		if path == nil || separate {
+			return // server-side apply does not look below values with an UnmarshalJSON of their own
+		}
+		for of, name := range listKeys[d.Key(list)] {
+			if at.Items().Is(of) {
+				same := "value"
+				if name != "" {
+					same = name
+				}
+				note(path, &hint.Hint{Text: "remove one of the two"}, "kubectl apply --server-side fails: %s[%d] has the same %s",
+					d.Key(list), first, same)
+			}
+		}
+	}
+}
+
+// noteKeys notes properties whose names YAML 1.1 reads as something else: y is true, and 1.50 is 1.5.
+func (s *Source) noteKeys(properties uint32, m *Manifest, note noteFunc) {
+	d := s.Doc
+	for c := d.Nodes[properties].First; c != 0; c = d.Nodes[c].Next {
+		key := d.Key(c)
+		if _, err := strconv.ParseFloat(key, 64); err != nil && !slices.Contains([]string{"true", "false", "null"}, key) {
+			continue
+		}
+		path := s.pathTo(c)
+		if path == nil {
+			return
+		}
+		plain := d.PlainKey(path)
+		if at, _ := s.shapeAt(m, path[:len(path)-1]); plain == "" || plain == key || at.HasFields() {
+			continue
+		}
+		note(path, &hint.Hint{Text: "did you mean " + strconv.Quote(plain) + ", in quotes?"},
+			"YAML 1.1 reads the property name %s as %s", plain, key)
+	}
+}
+
+// noteEnum notes values of the enum of a schema that are not of its type.
+func (s *Source) noteEnum(object uint32, m *Manifest, note noteFunc) {
+	d := s.Doc
+	enum, of := d.Field(object, "enum"), d.Field(object, "type")
+	if d.Nodes[enum].Kind != value.Array || d.Nodes[of].Kind != value.String {
+		return
+	}
+	for c := d.Nodes[enum].First; c != 0; c = d.Nodes[c].Next {
+		if isOfType(d, c, d.Str(of)) {
+			continue
+		}
+		path := s.pathTo(c)
+		if path == nil {
+			return
+		}
+		if at, _ := s.shapeAt(m, path[:len(path)-2]); !at.HasFields() || !at.Child("enum").Known() {
+			return // a default, or properties
+		}
+		at := s.Doc.PositionAt(path)
+		note(path, s.Hints(m).EnumValue(path, d.Str(of), at.Offset),
+			"the value %s of the enum never matches: the type of the schema is %s", shortText(d, c), d.Str(of))
+	}
+}
+
+// isOfType reports whether a value can be valid for a type. It can for an unknown type.
+func isOfType(d *value.Doc, node uint32, of string) bool {
+	switch kind := d.Nodes[node].Kind; {
+	case kind == value.Null || kind.String() == of:
+		return true
+	case of == "number":
+		return kind == value.Int
+	case of == "integer":
+		return kind == value.Float && d.Float(node) == math.Trunc(d.Float(node))
+	case of == "string" || of == "boolean" || of == "array" || of == "object":
+		return false
+	}
+	return true
+}
+
+// pathTo returns the path of a node. It is nil for the root and for a node that a duplicate key replaces.
+func (s *Source) pathTo(node uint32) (p value.Path) {
+	d, off := s.Doc, s.Doc.Nodes[node].Off
+	for at := s.Root; at != node; {
+		next := d.Nodes[at].First
+		for next != 0 && (off < d.Nodes[next].Off || off >= d.Nodes[next].End) {
+			next = d.Nodes[next].Next
+		}
+		switch {
+		case next == 0:
+			return nil
+		case d.Nodes[at].Kind == value.Array:
+			p = append(p, value.At(int(d.Nodes[next].Key)))
+		default:
+			p = append(p, value.Name(d.Key(next)))
+		}
+		at = next
+	}
+	return p
+}
+
+// shapeAt returns the shape of the values at a path, and whether they are below a type with an UnmarshalJSON of its own.
+func (s *Source) shapeAt(m *Manifest, path value.Path) (at schema.Shape, separate bool) {
+	at = shape(m.beta)
+	for _, step := range path {
+		separate = separate || at.Separate()
+		if step.IsIndex() {
+			at = at.Items()
+		} else {
+			at = at.Child(step.Key())
+		}
+	}
+	return at, separate
+}
+
+// warning returns the Problem for a warning of validation. It looks for the first keyword with its value.
+func (s *Source) warning(w *Warning) Problem {
+	found := Problem{Warning: violation.Warning{Type: violation.TypeWarning, Text: w.Text}}
+	d := s.Doc
+	for i := range d.Nodes {
+		node := uint32(i)
+		if s.Root == 0 || d.Nodes[node].Src != value.Request || d.Key(node) != w.keyword {
+			continue
+		}
+		path := s.pathTo(node)
+		if len(path) == 0 {
+			continue
+		}
+		up := path[:len(path)-1]
+		switch around := d.Finder().Lookup(s.Root, up); w.keyword {
+		case "format":
+			if d.Nodes[node].Kind != value.String || d.Str(node) != w.value {
+				continue
+			}
+		case "x-kubernetes-list-type":
+			if of := d.Field(d.Field(around, "items"), "type"); d.Nodes[of].Kind != value.String || d.Str(of) != w.value {
+				continue
+			}
+		}
+		return s.problem(violation.TypeWarning, w.Text, path)
+	}
+	return found
+}
