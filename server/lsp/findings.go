@@ -351,7 +351,7 @@ func (r *result) rejected(m *workspace.Manifest, message string, severity int) {
 // warning adds a warning about an object. A duplicate field has the given severity.
 func (r *result) warning(m *workspace.Manifest, w *engine.Warning, severity int, group string, of []engine.VersionInfo) {
 	f := finding{
-		pointer: w.Pointer, offset: offsetOf(m, w.Pointer, w.Position), severity: severityWarning, code: codeWarning,
+		pointer: w.Pointer, offset: offsetOf(w.Position), severity: severityWarning, code: codeWarning,
 		message: w.Text, hint: w.Hint,
 	}
 	switch w.Type {

@@ -8,7 +8,6 @@ import (
 	"io"
 
 	"github.com/crdeval/crdeval/engine/workspace"
-	"github.com/crdeval/crdeval/server/input"
 )
 
 // inputFlags are the flags of commands that read a repository.
