@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/input"
 )
 
@@ -33,15 +34,20 @@ func TestScaleOf(t *testing.T) {
 			if err := os.WriteFile(scale, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			in, err := (&admitCommand{Files: []string{scale}, Old: []string{old}, Namespace: "default", Subresource: "scale"}).inputs(input.Reader{})
+			command := &admitCommand{Old: []string{old}, Namespace: "default", Subresource: "scale"}
+			w, err := newWriter(t.Context(), command, input.Reader{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			write := w.write(workspace.Parse(workspace.Source{Name: scale}, []byte(text), 0).Manifests[0])
 			if c.err != "" {
-				if err == nil || !strings.Contains(err.Error(), c.err) {
-					t.Fatalf("%v, want %s", err, c.err)
+				if write.err == nil || !strings.Contains(write.err.Error(), c.err) {
+					t.Fatalf("%v, want %s", write.err, c.err)
 				}
 				continue
 			}
-			if err != nil || len(in.writes) != 1 || in.writes[0].kind != c.kind || (in.writes[0].old != nil) != (c.kind != "Scale") {
-				t.Fatalf("%v, %+v, want %s", err, in, c.kind)
+			if write.kind != c.kind || (write.old != nil) != (c.kind != "Scale") || (write.err != nil) != (c.kind == "Scale") {
+				t.Fatalf("%+v, want %s", write, c.kind)
 			}
 		}
 	}
