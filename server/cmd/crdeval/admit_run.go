@@ -118,9 +118,13 @@ func (a *admission) read(ctx context.Context, files input.Reader, w *writer) err
 			return errInterrupted
 		case f.Err != nil:
 			a.total.unreadable = append(a.total.unreadable, f)
-		case !given[f.Path]: // else its CRDs are known
+		default:
 			a.total.skip(f)
-			a.workspace.Set(f)
+			if given[f.Path] { // its CRDs are known
+				f.Manifests = slices.DeleteFunc(f.Manifests, func(m *workspace.Manifest) bool { return m.AsCRD() != nil || m.Conversion })
+			} else {
+				a.workspace.Set(f)
+			}
 			if read = append(read, f); a.base != nil {
 				a.base.addChanged(f)
 			}
@@ -150,7 +154,9 @@ func (a *admission) readGiven(ctx context.Context, files input.Reader, name stri
 			return fmt.Errorf("%s: %w", f.Name, f.Err)
 		}
 		found = found || f.Skip.Kind != "" || len(f.CRDs) > 0
-		a.total.skip(f)
+		if f.Skip.Kind == workspace.SkipHelmTemplate || f.Skip.Kind == workspace.SkipTemplate {
+			a.total.skip(f) // its CRDs may be missing
+		}
 		a.workspace.Set(f)
 		for _, m := range f.Manifests {
 			if m.Err != nil {
@@ -171,10 +177,8 @@ func (a *admission) addCRD(m *workspace.Manifest) bool {
 	switch c := m.AsCRD(); {
 	case m.Conversion:
 		a.rules = append(a.rules, m)
-	case c == nil || a.command.skipReason(m) != "":
+	case c == nil || c.IsFragment() || m.IsTemplate || a.command.skipReason(m) != "":
 		return false
-	case c.IsFragment():
-		a.total.fragment(m)
 	default:
 		a.crds = append(a.crds, c)
 	}

@@ -84,7 +84,8 @@ func (p *textPrinter) object(o *outcome) error {
 // listed reports whether an error is printed. The summary has the objects without a CRD of a repository.
 func (p *textPrinter) listed(o *outcome) bool {
 	without, ok := o.err.(*workspace.WithoutCRDError) //nolint:errorlint // it is not wrapped
-	return !ok || !p.command.Repository && !p.command.AllowMissingCRDs || p.command.Verbose || without.Similar != ""
+	quiet := p.command.Repository || p.command.AllowMissingCRDs
+	return !ok || !quiet || p.command.Verbose || without.Similar != ""
 }
 
 // line returns the file and the line of an object.

@@ -60,7 +60,7 @@ func unreadableFile(f *workspace.File) *outcome {
 }
 
 // skip records that the document is not evaluated. kind is for counts.
-func (o *outcome) skip(kind, reason string) { o.skipped, o.Skipped = kind, reason }
+func (o *outcome) skip(kind, reason string) { o.skipped, o.Skipped = kind, kind+": "+reason }
 
 // fail records why the object could not be evaluated.
 func (o *outcome) fail(class workspace.Class, err error) {

@@ -42,16 +42,10 @@ func newTally(c *admitCommand) *tally {
 
 // skip counts a file that is skipped.
 func (t *tally) skip(f *workspace.File) {
-	if f.Templates > 0 && f.Skip.Kind == "" {
-		t.skipped["template document"] += f.Templates
-	}
 	if f.Skip.Kind != "" && !slices.ContainsFunc(t.files, func(known *workspace.File) bool { return known.Name == f.Name }) {
 		t.files = append(t.files, f)
 	}
 }
-
-// fragment counts a CRD that is only a part of one.
-func (t *tally) fragment(*workspace.Manifest) { t.skipped[string(workspace.ClassFragment)]++ }
 
 func (t *tally) crd(j *crdReport) {
 	c := &t.crds
@@ -161,7 +155,7 @@ func (t *tally) skippedSummary() (text string) {
 	if documents > 0 {
 		text += fmt.Sprintf("\nskipped %s: %s", counted(documents, "document"), kindsOf(t.skipped))
 	}
-	if n := files[workspace.SkipHelmTemplate] + files[workspace.SkipTemplate]; n > 0 {
+	if n := files[workspace.SkipHelmTemplate] + files[workspace.SkipTemplate] + t.skipped[workspace.SkipTemplate]; n > 0 {
 		text += fmt.Sprintf("\n%s skipped: render them first, for example with helm template", were(n, "template"))
 	}
 	return text
@@ -177,7 +171,7 @@ func kindsOf(kinds map[string]int) string {
 		case n > 1 && patch:
 			parts = append(parts, fmt.Sprintf("%d %spatches", n, noun))
 		case kind == string(workspace.ClassUntyped):
-			parts = append(parts, fmt.Sprintf("%d without apiVersion or kind", n))
+			parts = append(parts, fmt.Sprintf("%d that are not manifests", n))
 		default:
 			parts = append(parts, counted(n, workspace.OneLine(kind)))
 		}
