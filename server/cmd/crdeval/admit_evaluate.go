@@ -68,6 +68,8 @@ func (a *admission) candidates(ctx context.Context, o *outcome) (crds []*workspa
 		switch without := errors.As(err, new(*workspace.WithoutCRDError)); {
 		case err == nil:
 			return crds, true
+		case without && w.apiVersion == "v1" && w.kind == "List":
+			o.fail(workspace.ClassUnreadable, errors.New("the field items of the List is missing or not a list"))
 		case without && workspace.IsBuiltIn(w.apiVersion):
 			o.Class = workspace.ClassBuiltIn
 		case without && a.registered():

@@ -8,6 +8,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
+	"github.com/crdeval/crdeval/server/download"
 	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/terminal"
 )
@@ -115,7 +116,7 @@ func (a *admission) read(ctx context.Context, files input.Reader, w *writer) err
 	for f := range files.Files(ctx, a.command.Files...) {
 		switch {
 		case ctx.Err() != nil:
-			return errInterrupted
+			return workspace.ErrInterrupted
 		case f.Err != nil:
 			a.total.unreadable = append(a.total.unreadable, f)
 		default:
@@ -150,7 +151,10 @@ func (a *admission) read(ctx context.Context, files input.Reader, w *writer) err
 func (a *admission) readGiven(ctx context.Context, files input.Reader, name string) error {
 	found := false
 	for f := range files.Given(ctx, name) {
-		if f.Err != nil {
+		switch {
+		case ctx.Err() != nil:
+			return workspace.ErrInterrupted
+		case f.Err != nil:
 			return fmt.Errorf("%s: %w", f.Name, f.Err)
 		}
 		found = found || f.Skip.Kind != "" || len(f.CRDs) > 0
@@ -167,7 +171,7 @@ func (a *admission) readGiven(ctx context.Context, files input.Reader, name stri
 		}
 	}
 	if !found {
-		return fmt.Errorf("%s has no CustomResourceDefinition", workspace.OneLine(name))
+		return fmt.Errorf("%s has no CustomResourceDefinition", workspace.OneLine(download.WithoutSecrets(name)))
 	}
 	return nil
 }
@@ -245,7 +249,7 @@ func (a *admission) run(ctx context.Context, report func(*outcome) error) error 
 		return of
 	}) {
 		if ctx.Err() != nil {
-			return errInterrupted
+			return workspace.ErrInterrupted
 		}
 		if of.err != nil {
 			return of.err

@@ -61,6 +61,8 @@ func (p *textPrinter) object(o *outcome) error {
 	case o.Class == workspace.ClassBuiltIn && p.command.Verbose:
 		fmt.Fprintf(&b, "%s: %s: not checked: %s is a built-in kind\n", o.line(), o.title(), workspace.OneLine(o.Kind))
 	case o.Skipped != "", o.Class == workspace.ClassBuiltIn:
+	case o.err != nil && o.Number == 0: // a file
+		fmt.Fprintf(&b, "%s: error: %s\n", workspace.OneLine(o.File), messageText(o.Error))
 	case o.failure() != nil && len(o.answers) < 2 && p.listed(o):
 		fmt.Fprintf(&b, "%s: %s: error: %s\n", o.line(), o.title(), messageText(o.failure().Error()))
 	case o.failure() != nil && len(o.answers) < 2:

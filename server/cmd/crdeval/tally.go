@@ -23,6 +23,7 @@ type tally struct {
 	withoutCRD           map[string]map[string]int // objects, by group and kind
 	allowMissing         bool                      // objects without a CRD are no errors
 	needsObjects         bool                      // a run that evaluates nothing is an error
+	own                  int                       // CRDs and rules that are not given with --crds
 	others               int                       // documents of other kinds that are errors of a command for CRDs
 	rejected             string                    // the word for a negative result; default: rejected
 	evaluated            string                    // the word for what is done with a document; default: checked
@@ -48,6 +49,9 @@ func (t *tally) skip(f *workspace.File) {
 }
 
 func (t *tally) crd(j *crdReport) {
+	if j.source.In == nil || !j.source.In.Given {
+		t.own++
+	}
 	c := &t.crds
 	switch s := j.source; {
 	case s.Conversion:
@@ -253,7 +257,7 @@ func (t *tally) result() error {
 			have(missing, "object", "no CRD")))
 	case t.crds.rejected+t.rules.rejected+t.objects.rejected > 0:
 		return errRejected
-	case t.needsObjects && t.crds.all()+t.rules.all()+t.objects.all()+t.ambiguous == 0:
+	case t.needsObjects && t.own+t.objects.all()+t.ambiguous == 0:
 		return incompleteError("nothing was evaluated: the files have no CRD and no object with a CRD")
 	}
 	return nil
