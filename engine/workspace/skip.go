@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -167,8 +168,8 @@ func (f *Filter) isChart(dir string) bool {
 
 // show returns a path for messages.
 func (f *Filter) show(file string) string {
-	if relative, ok := relativeTo(f.working, file); ok {
-		return relative
+	if relative, err := filepath.Rel(f.working, file); err == nil {
+		return filepath.ToSlash(relative)
 	}
 	return file
 }

@@ -160,4 +160,4 @@ func (a *admission) finish(o *outcome) {
 }
 
 // skipKind is the kind of documents that --skip-kind skips, for counts.
-const skipKind = "document of --skip-kind"
+const skipKind = "of --skip-kind"

@@ -22,6 +22,7 @@ type tally struct {
 	builtIn              int                       // objects of built-in kinds
 	withoutCRD           map[string]map[string]int // objects, by group and kind
 	allowMissing         bool                      // objects without a CRD are no errors
+	allowEmpty           bool                      // a run that evaluates nothing is no error
 	needsObjects         bool                      // a run that evaluates nothing is an error
 	own                  int                       // CRDs and rules that are not given with --crds
 	others               int                       // documents of other kinds that are errors of a command for CRDs
@@ -37,7 +38,8 @@ func (c *counts) all() int { return c.accepted + c.rejected + c.errors }
 // newTally returns the tally of a run of crdeval admit.
 func newTally(c *admitCommand) *tally {
 	return &tally{
-		skipped: map[string]int{}, withoutCRD: map[string]map[string]int{}, allowMissing: c.AllowMissingCRDs, needsObjects: true,
+		skipped: map[string]int{}, withoutCRD: map[string]map[string]int{}, allowMissing: c.AllowMissingCRDs, allowEmpty: c.AllowEmpty,
+		needsObjects: true,
 	}
 }
 
@@ -160,7 +162,7 @@ func (t *tally) skippedSummary() (text string) {
 		text += fmt.Sprintf("\nskipped %s: %s", counted(documents, "document"), kindsOf(t.skipped))
 	}
 	if n := files[workspace.SkipHelmTemplate] + files[workspace.SkipTemplate] + t.skipped[workspace.SkipTemplate]; n > 0 {
-		text += fmt.Sprintf("\n%s skipped: render them first, for example with helm template", were(n, "template"))
+		text += fmt.Sprintf("\n%s skipped: render the manifests first, for example with helm template", were(n, "template"))
 	}
 	return text
 }
@@ -174,6 +176,8 @@ func kindsOf(kinds map[string]int) string {
 		switch {
 		case n > 1 && patch:
 			parts = append(parts, fmt.Sprintf("%d %spatches", n, noun))
+		case kind == skipKind:
+			parts = append(parts, fmt.Sprintf("%d %s", n, kind))
 		case kind == string(workspace.ClassUntyped):
 			parts = append(parts, fmt.Sprintf("%d that are not manifests", n))
 		default:
@@ -257,8 +261,8 @@ func (t *tally) result() error {
 			have(missing, "object", "no CRD")))
 	case t.crds.rejected+t.rules.rejected+t.objects.rejected > 0:
 		return errRejected
-	case t.needsObjects && t.own+t.objects.all()+t.ambiguous == 0:
-		return incompleteError("nothing was evaluated: the files have no CRD and no object with a CRD")
+	case !t.allowEmpty && t.needsObjects && t.own+t.objects.all()+t.ambiguous == 0:
+		return incompleteError("nothing was evaluated: the files have no CRD and no object with a CRD (--allow-empty: this is no error)")
 	}
 	return nil
 }
