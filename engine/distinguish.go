@@ -18,6 +18,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/sample"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/internal/search"
+	"github.com/crdeval/crdeval/engine/internal/solve"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -255,8 +256,12 @@ func newSubject(d *Definition, o *DistinguishOptions) (*subject, error) {
 
 // generator returns a generator of objects of the version.
 func (s *subject) generator(ctx context.Context, hints ...*sample.Hint) *sample.Generator {
-	return sample.New(s.schema, sample.Options{APIVersion: s.Group() + "/" + s.name, Kind: s.Kind(),
+	g := sample.New(s.schema, sample.Options{APIVersion: s.Group() + "/" + s.name, Kind: s.Kind(),
 		Namespaced: s.Scope() == NamespaceScoped, Hints: hints, Plain: true, Stopped: func() bool { return ctx.Err() != nil }})
+	if solver := solve.New(s.schema, g); solver != nil {
+		g.SetSolver(solver)
+	}
+	return g
 }
 
 // reply is the result of a write with a subject.
