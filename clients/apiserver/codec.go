@@ -143,7 +143,7 @@ func (d bodyDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into
 		o.FieldValidation = engine.FieldValidationWarn // with StrictErrors: the handler decides whether they reject
 	}
 	out := outcomeOf(d.ctx)
-	out.undecoded, out.speculation = nil, nil // of an earlier attempt of a patch
+	out.unevaluated, out.speculation = nil, nil // of an earlier attempt of a patch
 	item := engine.Item{Version: d.kind.Version, Object: document}
 	s := d.speculate(&item)
 	if s != nil {
@@ -154,7 +154,7 @@ func (d bodyDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into
 	case err != nil:
 		// Handlers answer errors of decoders with 400 or 422. The object is decoded without the evaluator instead, and
 		// the store rejects it.
-		out.undecoded = unevaluated(err)
+		out.unevaluated = unevaluated(err)
 		return d.Serializer.Decode(data, defaults, into)
 	case v.Rejection != nil:
 		return nil, &d.kind, errors.New(v.Rejection.Cause)

@@ -127,8 +127,8 @@ func TestBodyDecoder(t *testing.T) {
 		t.Errorf("strict: %v", err)
 	}
 	spec := obj.(*unstructured.Unstructured).Object["spec"].(map[string]any)
-	if len(spec) != 1 || spec["watts"] != 1.0 || outcomeOf(ctx).undecoded != nil {
-		t.Errorf("spec %v, %v", spec, outcomeOf(ctx).undecoded)
+	if len(spec) != 1 || spec["watts"] != 1.0 || outcomeOf(ctx).unevaluated != nil {
+		t.Errorf("spec %v, %v", spec, outcomeOf(ctx).unevaluated)
 	}
 }
 
