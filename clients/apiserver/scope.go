@@ -176,11 +176,7 @@ func (s *endpointScope) forRequest(ctx context.Context, store *objectStore) (*ha
 func newSerializer(d Definition, kind schema.GroupVersionKind, c converter, t runtime.ObjectTyper) serializer {
 	of := func(o serializerjson.SerializerOptions) runtime.Serializer {
 		inner := serializerjson.NewSerializerWithOptions(serializerjson.DefaultMetaFactory, creater{}, t, o)
-		f := formatJSON
-		if o.Yaml {
-			f = formatYAML
-		}
-		return bodySerializer{inner, f, o.Strict, o.Pretty}
+		return bodySerializer{inner, !o.Yaml, o.Strict, o.Pretty}
 	}
 	s := serializer{d, kind, c, []runtime.SerializerInfo{{
 		MediaType: "application/json", MediaTypeType: "application", MediaTypeSubType: "json", EncodesAsText: true,
@@ -202,8 +198,8 @@ func newSerializer(d Definition, kind schema.GroupVersionKind, c converter, t ru
 	}}, background, nil}
 	if utilfeature.DefaultFeatureGate.Enabled(features.CBORServingAndStorage) {
 		info := cbor.NewSerializerInfo(creater{}, t)
-		info.Serializer = bodySerializer{info.Serializer, formatCBOR, false, false}
-		info.StrictSerializer = bodySerializer{info.StrictSerializer, formatCBOR, true, false}
+		info.Serializer = bodySerializer{Serializer: info.Serializer}
+		info.StrictSerializer = bodySerializer{Serializer: info.StrictSerializer, strict: true}
 		s.media = append(s.media, info)
 	}
 	return s
