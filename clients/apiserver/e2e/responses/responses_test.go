@@ -35,7 +35,8 @@ type request struct {
 	Method string   `json:"method"` // default PATCH
 	Paths  []string `json:"paths"`  // below /apis
 	Type   string   `json:"type"`   // a key of types
-	// Bodies may contain META, which stands for Metadata, and VERSION, the resourceVersion of the last object in a response.
+	// Bodies may contain META, which stands for Metadata, and VERSION, the resourceVersion of the last object in a
+	// response.
 	Bodies   []string `json:"bodies"`
 	Metadata string   `json:"metadata"`
 	Repeat   int      `json:"repeat"`
@@ -45,8 +46,9 @@ type request struct {
 
 // types are the Content-Types.
 var types = map[string]string{
-	"": "application/json", "yaml": "application/yaml", "merge": "application/merge-patch+json", "json-patch": "application/json-patch+json",
-	"apply": "application/apply-patch+yaml", "strategic": "application/strategic-merge-patch+json",
+	"": "application/json", "yaml": "application/yaml", "apply": "application/apply-patch+yaml",
+	"merge": "application/merge-patch+json", "json-patch": "application/json-patch+json",
+	"strategic": "application/strategic-merge-patch+json",
 }
 
 // side is a server, and the resourceVersions of its responses in their order.
