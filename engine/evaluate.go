@@ -68,13 +68,13 @@ func (d *Definition) write(ctx context.Context, call Call, item *Item, o *Evalua
 	switch o.Stage {
 	case StageBodyAndValidate:
 		then := r
-		then.Stage, then.FieldValidation, then.WantChanges = admission.StageFinish, admission.Ignore, false
+		then.Stage, then.Defaulted, then.FieldValidation, then.WantChanges = admission.StageFinish, true, admission.Ignore, false
 		r.Then, r.Old, r.OldYAML, r.OldDecoded, r.Status, r.Scale = &then, nil, false, false, false, false
 		fallthrough
 	case StageBody:
 		r.Whole, r.Handler, r.StrictApart, r.Stage = false, false, true, admission.StageDecode
 	case StageValidate:
-		r.Stage = admission.StageFinish
+		r.Stage, r.Defaulted = admission.StageFinish, true
 	}
 	v := &Verdict{Revision: d.revision}
 	presenter := newPresenter(&r, o.Include)
