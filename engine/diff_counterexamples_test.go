@@ -120,7 +120,7 @@ func TestCounterexamples(t *testing.T) {
 			"{type: object, properties: {a: {type: string}}}", `{"unknownField":""}`, `unknown field "spec.unknownField"`},
 		{"PropertyRemoved", fields("a: {type: string}, b: {type: string}"), fields("a: {type: string}"), `{"b":""}`,
 			`unknown field "spec.b"`},
-		{"LogicalOperatorTightened", fields("a: {type: string}, b: {type: string}"),
+		{"RequiredAdded", fields("a: {type: string}, b: {type: string}"),
 			"{type: object, properties: {a: {type: string}, b: {type: string}}, allOf: [{required: [b]}]}", `{}`,
 			"Required value"},
 		{"NullableRemoved", fields("l: {type: array, items: {type: string, nullable: true}}"),

@@ -111,7 +111,9 @@ type comparison struct {
 	oldBase, newBase value.Path // of the version or its schema, in the two CRDs
 	schema           bool       // the paths of changes are within a schema
 	steps            int
-	stopped          bool // the context has ended
+	languages        map[string]bool // results of proof.within
+	languageWork     int             // that is left for more of them
+	stopped          bool            // the context has ended
 }
 
 // report adds a change at a path below the bases. old and new are nil if the value is missing.
