@@ -44,9 +44,10 @@ type DistinguishOptions struct {
 	// Pointers are JSON pointers of keywords in the schemas. One of the Definitions rejects the object because of one of
 	// them. Default: the differences that Compare finds. In this case, the object can be rejected for any reason.
 	Pointers []string
-	// defaults requires that the second Definition accepts the result of the first one: it rejects the object because the
-	// two fill in different defaults.
+	// defaults leaves out values that have a default in one of the two schemas.
 	defaults bool
+	// without, if not nil, is a third Definition that must accept the object: the second one without a change.
+	without *Definition
 	// ignored requires that both Definitions accept the object, and that the second one does not return a field at one of
 	// the pointers.
 	ignored bool
@@ -125,10 +126,16 @@ func distinguish(ctx context.Context, a, b *Definition, o DistinguishOptions) (*
 		}
 	}
 	goal := &goal{ctx: ctx, a: first, b: second, DistinguishOptions: &o, aims: aims}
-	if o.also != nil {
-		if goal.third, err = newSubject(o.also, &o); err != nil {
+	for of, to := range map[*Definition]**subject{o.also: &goal.third, o.without: &goal.reverted} {
+		if of == nil {
+			continue
+		}
+		if *to, err = newSubject(of, &o); err != nil {
 			return nil, 0, err
 		}
+	}
+	if o.defaults {
+		s.Defaults = []*schema.Props{first.schema, second.schema}
 	}
 	return goal.run(&s)
 }
@@ -439,9 +446,9 @@ type goal struct {
 	*DistinguishOptions
 	ctx  context.Context
 	a, b *subject
-	// third is the subject of also, or nil.
-	third *subject
-	aims  []search.Aim
+	// third is the subject of also, reverted that of without, or nil.
+	third, reverted *subject
+	aims            []search.Aim
 }
 
 func (g *goal) answer(p search.Pair) (out search.Answer, err error) {
@@ -456,7 +463,7 @@ func (g *goal) answer(p search.Pair) (out search.Answer, err error) {
 		return out, err
 	}
 	object := g.a.body(p)
-	a, err := g.a.evaluate(g.ctx, object, old, g.defaults)
+	a, err := g.a.write(g.ctx, object, old)
 	if err != nil {
 		return out, err
 	}
@@ -468,15 +475,15 @@ func (g *goal) answer(p search.Pair) (out search.Answer, err error) {
 	case a.allowed && b.allowed:
 	case a.allowed:
 		out.Reached = g.isReason(b)
-		if out.Reached && g.third != nil {
-			r, err := g.third.write(g.ctx, object, old)
-			out.Reached = err == nil && !r.allowed
-			return out, err
-		}
-		if out.Reached && g.defaults {
-			defaulted, err := g.b.write(g.ctx, a.object, old)
-			out.Reached = err == nil && defaulted.allowed
-			return out, err
+		for _, s := range []*subject{g.third, g.reverted} {
+			if s == nil || !out.Reached {
+				continue
+			}
+			r, err := s.write(g.ctx, object, old)
+			if err != nil {
+				return out, err
+			}
+			out.Reached = r.allowed == (s == g.reverted)
 		}
 	case b.allowed:
 		out.Reached = g.Either && g.isReason(a)

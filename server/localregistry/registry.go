@@ -182,7 +182,7 @@ func (r *Registry) Compare(
 		items[i].Object = object
 	}
 	if c.Tries > 0 {
-		done.Counterexamples, err = engine.Counterexamples(ctx, old, d, diff.Changes,
+		done.Counterexamples, err = engine.Counterexamples(ctx, old, d, diff,
 			engine.CounterexampleOptions{Tries: c.Tries})
 		if err != nil {
 			return nil, err

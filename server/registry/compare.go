@@ -3,9 +3,11 @@ package registry
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/server/conversion"
+	"github.com/crdeval/crdeval/server/flow"
 )
 
 // Comparison selects two CRDs to compare: New with Base or, if Base is absent, with the registered CRD called Name
@@ -48,7 +50,7 @@ func (r *Registry) Compare(ctx context.Context, catalog string, c Comparison, at
 	}
 	if c.Tries > 0 {
 		err = r.Scheduler.Do(ctx, func(ctx context.Context) (err error) {
-			out.Counterexamples, err = engine.Counterexamples(ctx, old, fresh, out.Diff.Changes,
+			out.Counterexamples, err = engine.Counterexamples(ctx, old, fresh, out.Diff,
 				engine.CounterexampleOptions{Tries: c.Tries})
 			return err
 		})
@@ -80,6 +82,9 @@ func (r *Registry) replay(
 				}
 				return err
 			})
+			if late := (*flow.ItemTimeError)(nil); errors.As(errs[i], &late) {
+				results[i], errs[i] = engine.ReplayResult{Err: late}, nil
+			}
 		}, work.Close
 	})
 	return results, cmp.Or(errs...)

@@ -2527,9 +2527,12 @@ type DiffCrdResponse struct {
 	ReplayResults []*ReplayResult `protobuf:"bytes,7,rep,name=replay_results,json=replayResults,proto3" json:"replay_results,omitempty"`
 	// The registered CRD that `manifest` was compared with, at that revision, without its manifest. Absent if `base` is
 	// set in the request.
-	Base          *Crd `protobuf:"bytes,8,opt,name=base,proto3" json:"base,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Base *Crd `protobuf:"bytes,8,opt,name=base,proto3" json:"base,omitempty"`
+	// Whether the time of the search for counterexamples was over before it was complete. The response has the objects
+	// that were found until then. Changes without an object were searched with fewer tries than requested, or not at all.
+	SearchIncomplete bool `protobuf:"varint,9,opt,name=search_incomplete,json=searchIncomplete,proto3" json:"search_incomplete,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *DiffCrdResponse) Reset() {
@@ -2616,6 +2619,13 @@ func (x *DiffCrdResponse) GetBase() *Crd {
 		return x.Base
 	}
 	return nil
+}
+
+func (x *DiffCrdResponse) GetSearchIncomplete() bool {
+	if x != nil {
+		return x.SearchIncomplete
+	}
+	return false
 }
 
 // Request of CreateCatalog.
@@ -3268,7 +3278,7 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\brevision\x18\x05 \x01(\tR\brevision\x12.\n" +
 	"\aobjects\x18\x06 \x03(\v2\x14.crdeval.v1.DocumentR\aobjects\x12\x19\n" +
 	"\bat_least\x18\a \x01(\tR\aatLeast\x121\n" +
-	"\x14counterexample_tries\x18\b \x01(\x05R\x13counterexampleTries\"\xf6\x02\n" +
+	"\x14counterexample_tries\x18\b \x01(\x05R\x13counterexampleTries\"\xa3\x03\n" +
 	"\x0fDiffCrdResponse\x12:\n" +
 	"\fchange_class\x18\x01 \x01(\x0e2\x17.crdeval.v1.ChangeClassR\vchangeClass\x12/\n" +
 	"\achanges\x18\x02 \x03(\v2\x15.crdeval.v1.CrdChangeR\achanges\x12'\n" +
@@ -3277,7 +3287,8 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\x06report\x18\x05 \x01(\v2\x15.crdeval.v1.CrdReportR\x06report\x12\x1c\n" +
 	"\tidentical\x18\x06 \x01(\bR\tidentical\x12?\n" +
 	"\x0ereplay_results\x18\a \x03(\v2\x18.crdeval.v1.ReplayResultR\rreplayResults\x12#\n" +
-	"\x04base\x18\b \x01(\v2\x0f.crdeval.v1.CrdR\x04base\"[\n" +
+	"\x04base\x18\b \x01(\v2\x0f.crdeval.v1.CrdR\x04base\x12+\n" +
+	"\x11search_incomplete\x18\t \x01(\bR\x10searchIncomplete\"[\n" +
 	"\x14CreateCatalogRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x12)\n" +
 	"\x10kubernetes_minor\x18\x02 \x01(\x05R\x0fkubernetesMinor\"\\\n" +
