@@ -118,6 +118,9 @@ func searchOutside(o *DistinguishOptions, c *Change, old, new *Definition) (show
 // searchesInSchema returns the searches for a change of a schema. o has its version.
 func searchesInSchema(o DistinguishOptions, c *Change, old, new *Definition) (all []DistinguishOptions) {
 	o.Pointers, o.counts = []string{c.SchemaPointer}, reasonFor(c)
+	if c.NewPointer != c.SchemaPointer { // violations have the pointers of the new schema
+		o.Pointers = append(o.Pointers, c.NewPointer)
+	}
 	if changesDefault(c, old, new) {
 		// Defaults are valid, so the violations are at the parents.
 		o.defaults, o.Pointers = true, withParents(c.SchemaPointer)

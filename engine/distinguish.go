@@ -285,6 +285,14 @@ func (r *reply) isAt(pointer string) bool {
 	})
 }
 
+// isAround reports whether one of the violations is one of a logical operator around a schema pointer.
+func (r *reply) isAround(pointer string) bool {
+	return slices.ContainsFunc(r.pointers, func(p string) bool {
+		operator := p[strings.LastIndex(p, "/")+1:]
+		return strings.HasPrefix(pointer, p+"/") && slices.Contains([]string{"allOf", "anyOf", "oneOf", "not"}, operator)
+	})
+}
+
 // hasUnknownAt reports whether an unknown field is at a schema pointer or below it.
 func (r *reply) hasUnknownAt(pointer string) bool {
 	if len(r.unknown) == 0 || pointer == "" {
@@ -556,7 +564,9 @@ func (g *goal) isReason(r *reply) bool {
 	if counts == nil && len(g.Pointers) > 0 {
 		counts = func(aim *search.Aim, r *reply) bool { return r.isAt(aim.Pointer()) }
 	}
-	return counts == nil || slices.ContainsFunc(g.aims, func(aim search.Aim) bool { return counts(&aim, r) })
+	return counts == nil || slices.ContainsFunc(g.aims, func(aim search.Aim) bool {
+		return counts(&aim, r) || r.isAround(aim.Pointer())
+	})
 }
 
 // common returns the faults to repair in an object that both subjects reject, and whether they reject it for different

@@ -72,6 +72,8 @@ type Change struct {
 	// SchemaPointer is the JSON pointer (RFC 6901) of the changed keyword in the version's openAPIV3Schema, "" for
 	// changes outside of schemas.
 	SchemaPointer string
+	// NewPointer is the JSON pointer of the keyword in the new schema. It differs from SchemaPointer if the keyword moved.
+	NewPointer string
 	// ManifestPointer is its JSON pointer in the new CRD as apiextensions.k8s.io/v1, or in the old one if the new one
 	// lacks it.
 	ManifestPointer string
@@ -152,7 +154,7 @@ func (c *comparison) reportMoved(
 		OldPosition: c.OldPosition(oldPath), NewPosition: c.NewPosition(newPath),
 	}
 	if c.schema {
-		change.SchemaPointer = at.Pointer()
+		change.SchemaPointer, change.NewPointer = at.Pointer(), newAt.Pointer()
 	}
 	c.Changes = append(c.Changes, change)
 }
