@@ -13,6 +13,21 @@ type CounterexampleOptions struct {
 	Tries int
 	// Seed selects the generated objects. Equal seeds give equal results.
 	Seed uint64
+	// Undecided limits the search to the first changes of Diff.Undecided. The result has the objects that were found.
+	Undecided bool
+}
+
+// UndecidedTries is a number of tries to decide changes of Diff.Undecided.
+const UndecidedTries = 200
+
+// mostUndecided bounds the changes that a search with CounterexampleOptions.Undecided searches for.
+const mostUndecided = 20
+
+// Undecided reports whether the schemas do not decide whether some changes reject writes. A search can decide them.
+func (diff *Diff) Undecided() bool { return slices.ContainsFunc(diff.Changes, isUndecided) }
+
+func isUndecided(c Change) bool {
+	return c.Class == NeedsCare && c.Writers == NeedsCare && c.SchemaPointer != ""
 }
 
 // ChangeCounterexample is the result of the search for an object that shows the effect of a change.
@@ -64,12 +79,19 @@ func Counterexamples(ctx context.Context, old, new *Definition, diff *Diff, o Co
 		defer cancel()
 	}
 	searched := 0
+	most := MaxCounterexamples
+	if o.Undecided {
+		most = mostUndecided
+	}
 	for i := range diff.Changes {
 		c := &diff.Changes[i]
+		if o.Undecided && !isUndecided(*c) {
+			continue
+		}
 		one := ChangeCounterexample{Change: i}
 		var searches []DistinguishOptions
 		if searches, one.NoObject = searchesFor(c, old, new); len(searches) > 0 {
-			if searched++; searched > MaxCounterexamples {
+			if searched++; searched > most {
 				continue
 			}
 		} else if one.NoObject == "" {
@@ -84,6 +106,9 @@ func Counterexamples(ctx context.Context, old, new *Definition, diff *Diff, o Co
 		if one.Found != nil && one.Ignored == nil && c.Class != Breaking {
 			c.Class, c.Writers, diff.Class = Breaking, Breaking, Breaking
 			c.Side = Clients
+		}
+		if o.Undecided && one.Found == nil {
+			continue
 		}
 		list = append(list, one)
 	}

@@ -274,6 +274,32 @@ func TestCounterexampleOfOtherDefault(t *testing.T) {
 	}
 }
 
+// TestUndecided: a short search decides changes that need care. It does not search for others.
+func TestUndecided(t *testing.T) {
+	defaulted := func(def, maximum string) []byte {
+		return thing("{type: object, properties: {a: {type: string}, b: {type: integer"+def+"}, c: {type: integer, maximum: "+maximum+
+			"}}, oneOf: [{required: [a]}, {required: [b]}]}", "")
+	}
+	old, new := defaulted("", "9"), defaulted(", default: 1", "5")
+	diff := compareYAML(t, old, new, engine.Options{})
+	var both []*engine.Definition
+	for _, manifest := range [][]byte{old, new} {
+		d, report, err := engine.Compile(t.Context(), engine.YAML(manifest), engine.Options{})
+		if err != nil || d == nil {
+			t.Fatal(err, report)
+		}
+		both = append(both, d)
+	}
+	if !diff.Undecided() {
+		t.Fatalf("decided%s", diffText(diff))
+	}
+	list, err := engine.Counterexamples(t.Context(), both[0], both[1], diff,
+		engine.CounterexampleOptions{Tries: engine.UndecidedTries, Undecided: true})
+	if err != nil || len(list) != 1 || diff.Changes[list[0].Change].Kind != "DefaultAdded" || list[0].Found == nil || diff.Undecided() {
+		t.Errorf("%+v, %v%s", list, err, diffText(diff))
+	}
+}
+
 // TestCounterexampleOutsideOfSchemas: each change outside of schemas has a write that shows it, or a reason why none does.
 func TestCounterexampleOutsideOfSchemas(t *testing.T) {
 	const (

@@ -2413,7 +2413,8 @@ type DiffCrdRequest struct {
 	// Search a counterexample for each change that can reject a write, with at most this number of evaluated writes for
 	// each change. At most 100,000. The search ends after half of the time until the deadline of the call. If `manifest`
 	// is rejected as an update, the search evaluates it as a new CRD. If it is rejected as a new CRD too, there is no
-	// search. Default: 0, no search.
+	// search. Default: 0, a short search for changes whose effect on writes the schemas do not decide, such as changed
+	// rules and defaults.
 	CounterexampleTries int32 `protobuf:"varint,8,opt,name=counterexample_tries,json=counterexampleTries,proto3" json:"counterexample_tries,omitempty"`
 	unknownFields       protoimpl.UnknownFields
 	sizeCache           protoimpl.SizeCache
