@@ -13,8 +13,8 @@ import (
 )
 
 // normalRule returns a text that equal rules share: rules whose syntax trees differ only in white space, parentheses,
-// the notation of literals, the names of variables, and the order of the operands of &&, ||, == and !=. Of a rule that
-// cannot be parsed, it returns the text.
+// the notation of literals, the names of variables, the direction of < and <=, and the order of the operands of &&, ||,
+// == and !=. If a rule cannot be parsed, it returns the text.
 func normalRule(text string) string {
 	a, issues := celenv.Stored().Parse(text, common.NewTextSource(text))
 	if issues.Err() != nil || a == nil {
@@ -114,6 +114,10 @@ func (n *normalizer) call(e ast.Expr) {
 		operands := n.texts(c.Args())
 		slices.Sort(operands)
 		n.list(name, operands...)
+	case operators.Greater, operators.GreaterEquals:
+		operands := n.texts(c.Args())
+		slices.Reverse(operands)
+		n.list(map[string]string{operators.Greater: operators.Less, operators.GreaterEquals: operators.LessEquals}[name], operands...)
 	default:
 		operands := n.texts(c.Args())
 		if c.IsMemberFunction() {

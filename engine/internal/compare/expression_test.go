@@ -8,7 +8,8 @@ func TestNormalRule(t *testing.T) {
 	for _, equal := range [][]string{
 		{"self<10", "self < 10", "(self) < (10)", "self\n  < 10 // comment"},
 		{"self <= 10"},
-		{"10 < self"},
+		{"10 < self", "self > 10"},
+		{"self >= 10", "10 <= self"},
 		{"self < 10u"},
 		{"self == 'a' || self == \"b\"", "(self == 'b') || 'a' == self"},
 		{"self == 'a' && self == 'b'"},

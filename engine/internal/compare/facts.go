@@ -13,7 +13,6 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/pattern"
-	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
 // none is an upper bound that bounds nothing.
@@ -23,9 +22,9 @@ const none = math.MaxInt64
 type facts struct {
 	parts parts
 	kinds kinds
-	// whole: all numbers are integers, and lo and hi are their bounds.
-	whole  bool
-	lo, hi int64
+	// whole: all numbers are integers, and lo and hi are their bounds. They are multiples of multiple.
+	whole            bool
+	lo, hi, multiple int64
 	// text is the set of the strings. literal is the only one if isLiteral is true.
 	text      pattern.Language
 	literal   string
@@ -45,9 +44,8 @@ type facts struct {
 
 // factsOf returns the facts of some parts.
 func (p *proof) factsOf(list parts) *facts {
-	f := &facts{parts: list, kinds: anything, whole: true, lo: math.MinInt64, hi: none, text: pattern.Language{Most: -1},
+	f := &facts{parts: list, kinds: anything, whole: true, lo: math.MinInt64, hi: none, multiple: 1, text: pattern.Language{Most: -1},
 		maxItems: none, maxProperties: none}
-	multiple := int64(1)
 	var required []string
 	for i := range list {
 		s := list[i].Props
@@ -55,7 +53,7 @@ func (p *proof) factsOf(list parts) *facts {
 		f.kinds &= p.kindsOf(s)
 		f.limit(s)
 		if s.MultipleOf != nil && isWhole(*s.MultipleOf) && *s.MultipleOf > 0 {
-			multiple = max(multiple, int64(*s.MultipleOf))
+			f.multiple = commonMultiple(f.multiple, int64(*s.MultipleOf))
 		}
 		f.text.Least = max(f.text.Least, atLeast(s.MinLength))
 		if s.MaxLength != nil && (f.text.Most < 0 || *s.MaxLength < f.text.Most) {
@@ -82,7 +80,7 @@ func (p *proof) factsOf(list parts) *facts {
 	}
 	f.minProperties = max(f.minProperties, int64(len(setOf(required))))
 	if f.whole = f.whole && f.kinds&fractions == 0; f.whole {
-		f.align(multiple)
+		f.align()
 	}
 	f.enumerate()
 	return f
@@ -137,18 +135,31 @@ func highest(s *Props) int64 {
 	return int64(*s.Maximum)
 }
 
-// align moves the bounds of integers to multiples of a number.
-func (f *facts) align(multiple int64) {
+// align moves the bounds of integers to multiples.
+func (f *facts) align() {
 	const far = 1 << 53
-	if multiple == 1 {
+	if f.multiple == 1 {
 		return
 	}
 	if f.lo > -far {
-		f.lo = int64(math.Ceil(float64(f.lo)/float64(multiple))) * multiple
+		f.lo = int64(math.Ceil(float64(f.lo)/float64(f.multiple))) * f.multiple
 	}
 	if f.hi < far {
-		f.hi = int64(math.Floor(float64(f.hi)/float64(multiple))) * multiple
+		f.hi = int64(math.Floor(float64(f.hi)/float64(f.multiple))) * f.multiple
 	}
+}
+
+// commonMultiple returns the least common multiple of two numbers, or the first number if that is large.
+func commonMultiple(a, b int64) int64 {
+	const large = 1 << 31
+	x, y := a, b
+	for y != 0 {
+		x, y = y, x%y
+	}
+	if b > large || a > large || a/x*b > large {
+		return a
+	}
+	return a / x * b
 }
 
 // mostValues bounds the values that are known one by one.
@@ -325,9 +336,4 @@ func (p *proof) isImpossible(c *facts) bool {
 		}
 	}
 	return false
-}
-
-// preservesFields reports whether a schema can keep fields that it does not declare.
-func preservesFields(s *Props) bool {
-	return s.AdditionalProperties != nil || schema.Preserves(s) || s.XEmbeddedResource
 }

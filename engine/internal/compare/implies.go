@@ -109,7 +109,8 @@ var keywords = []keyword{
 		implied: func(_ *proof, f *facts, s *part) bool {
 			return f.kinds&(integers|fractions) == 0 ||
 				slices.ContainsFunc(f.parts, func(p part) bool { return looseMultipleOf(p.MultipleOf, s.MultipleOf) }) ||
-				f.whole && f.lo == f.hi && isWhole(*s.MultipleOf) && *s.MultipleOf > 0 && f.lo%int64(*s.MultipleOf) == 0
+				f.whole && isWhole(*s.MultipleOf) && *s.MultipleOf > 0 &&
+					(f.multiple%int64(*s.MultipleOf) == 0 || f.lo == f.hi && f.lo%int64(*s.MultipleOf) == 0)
 		},
 	},
 	{
@@ -167,10 +168,6 @@ func literalsOf(enum []apiextensionsv1.JSON) string {
 		return `[^\x00-\x{10FFFF}]`
 	}
 	return pattern.Literals(texts)
-}
-
-func keywordNamed(name string) *keyword {
-	return &keywords[slices.IndexFunc(keywords, func(k keyword) bool { return k.name == name })]
 }
 
 // bounded reports whether the numbers of a case are within the bound of a schema: not above if sign is 1, not below if

@@ -11,8 +11,11 @@ import (
 
 // canonical returns a value as the API server stores it, so that equal values have equal texts.
 func canonical(j *apiextensionsv1.JSON) string {
-	if j == nil {
+	switch {
+	case j == nil:
 		return ""
+	case len(j.Raw) == 0: // null in an enum
+		return "null"
 	}
 	d := value.Acquire() // not released by defer: after a panic it must not return to the pool
 	root, err := d.ParseJSON(j.Raw, value.Limits{MaxBytes: max(len(j.Raw), 1)})
