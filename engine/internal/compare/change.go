@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"reflect"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -113,9 +115,11 @@ type comparison struct {
 	oldBase, newBase value.Path // of the version or its schema, in the two CRDs
 	schema           bool       // the paths of changes are within a schema
 	steps            int
-	languages        map[string]bool // results of proof.within
-	languageWork     int             // that is left for more of them
-	stopped          bool            // the context has ended
+	languages        map[string]bool                 // results of proof.within
+	languageWork     int                             // that is left for more of them
+	proofSteps       int                             // that are left for proofs
+	enums            map[*apiextensionsv1.JSON]*enum // results of proof.enumOf
+	stopped          bool                            // the context has ended
 }
 
 // report adds a change at a path below the bases. old and new are nil if the value is missing.

@@ -2,14 +2,11 @@ package compare
 
 import (
 	"encoding/json"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/pattern"
@@ -82,7 +79,7 @@ func (p *proof) factsOf(list parts) *facts {
 	if f.whole = f.whole && f.kinds&fractions == 0; f.whole {
 		f.align()
 	}
-	f.enumerate()
+	f.enumerate(p)
 	return f
 }
 
@@ -166,23 +163,25 @@ func commonMultiple(a, b int64) int64 {
 const mostValues = 64
 
 // enumerate fills values: those in each enum, or all booleans or a few integers.
-func (f *facts) enumerate() {
+func (f *facts) enumerate(proof *proof) {
 	for i := range f.parts {
 		p := &f.parts[i]
 		f.nullable = f.nullable || p.Nullable
-		if len(p.Enum) == 0 || !f.comparesExactly(p.Enum) {
+		if len(p.Enum) == 0 || f.finite && len(f.values) == 0 {
 			continue
 		}
-		known := setOf(canonicals(p.Enum))
-		if f.finite {
-			f.values = slices.DeleteFunc(f.values, func(v string) bool { return !known[v] })
-		} else {
-			f.values, f.finite = slices.Sorted(maps.Keys(known)), true
+		e := proof.enumOf(p.Enum)
+		switch {
+		case !f.comparesExactly(e.values):
+		case f.finite:
+			f.values = slices.DeleteFunc(slices.Clone(f.values), func(v string) bool { return !e.known[v] })
+		default:
+			f.values, f.finite = e.values, true
 		}
 	}
 	for i := range f.parts { // after the loop above, because any part can be nullable
 		p := &f.parts[i]
-		f.nullable = f.nullable && (p.skipsNull || len(p.Enum) == 0 || slices.Contains(canonicals(p.Enum), "null"))
+		f.nullable = f.nullable && (p.skipsNull || len(p.Enum) == 0 || proof.enumOf(p.Enum).known["null"])
 	}
 	switch {
 	case f.finite && len(f.values) == 1:
@@ -200,8 +199,8 @@ func (f *facts) enumerate() {
 
 // comparesExactly reports whether only the values of an enum satisfy it. API servers convert a value to the type of the
 // element of the enum: 1.5 is 1 for an integer, and 65 is "A" for a string.
-func (f *facts) comparesExactly(enum []apiextensionsv1.JSON) bool {
-	return !slices.ContainsFunc(canonicals(enum), func(v string) bool {
+func (f *facts) comparesExactly(enum []string) bool {
+	return !slices.ContainsFunc(enum, func(v string) bool {
 		isText := strings.HasPrefix(v, `"`)
 		_, err := strconv.ParseInt(v, 10, 64)
 		return isText && f.kinds&(integers|fractions) != 0 || err == nil && f.kinds&fractions != 0
@@ -314,7 +313,7 @@ func (o *operator) choose(list parts, i int) parts {
 
 // isImpossible reports whether no value satisfies the parts of a case. It is true only if that is certain.
 func (p *proof) isImpossible(c *facts) bool {
-	if p.fuel--; p.fuel < 0 {
+	if !p.spend() {
 		return false
 	}
 	if c.null || c.isEmpty() {

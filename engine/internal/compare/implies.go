@@ -2,6 +2,7 @@ package compare
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 
@@ -11,8 +12,12 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// maxSteps bounds the pairs of schemas that a proof compares.
-const maxSteps = 4096
+// maxSteps bounds the pairs of schemas that the proofs about a node compare, totalSteps those of two CRDs. A step takes
+// some microseconds.
+const (
+	maxSteps   = 4096
+	totalSteps = 1 << 18
+)
 
 // proof decides whether every value that satisfies some schemas satisfies another one. The answer is true only if that
 // is certain.
@@ -22,6 +27,13 @@ type proof struct {
 }
 
 func (c *comparison) newProof() *proof { return &proof{comparison: c, fuel: maxSteps} }
+
+// spend reports whether the proof may take another step.
+func (p *proof) spend() bool {
+	p.fuel--
+	p.proofSteps--
+	return p.fuel >= 0 && p.proofSteps >= 0 && p.comparison.step()
+}
 
 // keyword is a constraint of a schema on single values, strings and sizes.
 type keyword struct {
@@ -138,21 +150,43 @@ var keywords = []keyword{
 		name: "enum", decides: true,
 		has: func(s *Props) bool { return len(s.Enum) > 0 }, get: func(s *Props) any { return s.Enum },
 		implied: func(p *proof, f *facts, s *part) bool {
-			known := setOf(canonicals(s.Enum))
+			known := p.enumOf(s.Enum).known
 			unknown := func(v string) bool { return !known[v] }
 			switch {
 			case f.nullable && !s.skipsNull && !known["null"]:
 				return false
 			case f.finite:
 				return !slices.ContainsFunc(f.values, unknown)
-			case f.kinds == texts && p.within(f, pattern.Language{Patterns: []string{literalsOf(s.Enum)}, Most: -1}):
+			case f.kinds == texts && len(s.Enum) <= mostValues && p.within(f, pattern.Language{Patterns: []string{literalsOf(s.Enum)}, Most: -1}):
 				return true
 			}
 			return slices.ContainsFunc(f.parts, func(q part) bool {
-				return len(q.Enum) > 0 && !slices.ContainsFunc(canonicals(q.Enum), unknown)
+				return len(q.Enum) > 0 && !slices.ContainsFunc(p.enumOf(q.Enum).values, unknown)
 			})
 		},
 	},
+}
+
+// enum has the values of an enum.
+type enum struct {
+	values []string // sorted
+	known  map[string]bool
+}
+
+// enumOf returns the values of an enum.
+func (p *proof) enumOf(list []apiextensionsv1.JSON) *enum {
+	if len(list) == 0 {
+		return &enum{}
+	}
+	e, ok := p.enums[&list[0]]
+	if !ok {
+		e = &enum{known: setOf(canonicals(list))}
+		e.values = slices.Sorted(maps.Keys(e.known))
+		p.enums[&list[0]] = e
+	}
+	const cheap = 64 // values of an enum that take about the time of a step
+	p.proofSteps -= len(list) / cheap
+	return e
 }
 
 // literalsOf returns the pattern of the strings of an enum.
@@ -206,7 +240,7 @@ func (f *facts) formatted(name string) bool {
 
 // implies reports whether each value that satisfies the parts satisfies a schema.
 func (p *proof) implies(list parts, s *part) bool {
-	if p.fuel--; p.fuel < 0 {
+	if !p.spend() {
 		return false
 	}
 	return inEach(p.cases(list), func(c *facts) bool { return p.impliesIn(c, s) })
@@ -219,7 +253,7 @@ func inEach(cases []*facts, holds func(*facts) bool) bool {
 
 // impliesIn is implies for a case.
 func (p *proof) impliesIn(c *facts, s *part) bool {
-	if p.fuel--; p.fuel < 0 {
+	if !p.spend() {
 		return false
 	}
 	if !isPlain(s.Props) {
@@ -300,7 +334,7 @@ func (p *proof) satisfies(c *facts, o *operator) bool {
 
 // excludes reports whether no value of a case satisfies a schema.
 func (p *proof) excludes(c *facts, s *Props) bool {
-	if p.fuel--; p.fuel < 0 || !isPlain(s) {
+	if !p.spend() || !isPlain(s) {
 		return false
 	}
 	return len(p.cases(c.parts.with(part{Props: s, clause: true, skipsNull: true}))) == 0

@@ -170,7 +170,7 @@ func (list parts) requires(name string) value.Path {
 // exactly returns a schema that only one value satisfies, if its enum counts. Other keywords say what is known of the
 // value.
 func exactly(v string) *Props {
-	s := &Props{Enum: enumOf(v)}
+	s := &Props{Enum: enumWith(v)}
 	d := value.Acquire() // not released by defer: after a panic it must not return to the pool
 	root, err := d.ParseJSON([]byte(v), value.Limits{MaxBytes: max(len(v), 1)})
 	if err != nil {
@@ -183,7 +183,7 @@ func exactly(v string) *Props {
 		for c := n.First; c != 0; c = d.Nodes[c].Next {
 			name := string([]byte(d.Key(c)))
 			s.Required = append(s.Required, name)
-			s.Properties[name] = Props{Enum: enumOf(string(d.AppendCanonical(nil, c)))}
+			s.Properties[name] = Props{Enum: enumWith(string(d.AppendCanonical(nil, c)))}
 		}
 	case value.Array:
 		s.Type, s.MinItems, s.MaxItems = "array", &count, &count

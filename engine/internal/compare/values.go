@@ -36,7 +36,7 @@ func hasDefault(s *Props) bool {
 
 func raw(j *apiextensionsv1.JSON) any { return json.RawMessage(canonical(j)) }
 
-func enumOf(v string) []apiextensionsv1.JSON { return []apiextensionsv1.JSON{{Raw: []byte(v)}} }
+func enumWith(v string) []apiextensionsv1.JSON { return []apiextensionsv1.JSON{{Raw: []byte(v)}} }
 
 func canonicals(enum []apiextensionsv1.JSON) []string {
 	list := make([]string, len(enum))
