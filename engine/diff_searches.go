@@ -121,7 +121,7 @@ func searchesInSchema(o DistinguishOptions, c *Change, old, new *Definition) (al
 	if c.NewPointer != c.SchemaPointer { // violations have the pointers of the new schema
 		o.Pointers = append(o.Pointers, c.NewPointer)
 	}
-	if changesDefault(c, old, new) {
+	if changesDefault(c, new) {
 		// Defaults are valid, so the violations are at the parents.
 		o.defaults, o.Pointers = true, withParents(c.SchemaPointer)
 		o.counts = func(_ *search.Aim, r *reply) bool { return len(r.unknown) == 0 }
@@ -149,7 +149,7 @@ func searchesInSchema(o DistinguishOptions, c *Change, old, new *Definition) (al
 }
 
 // changesDefault reports whether a change can give objects other defaults.
-func changesDefault(c *Change, old, new *Definition) bool {
+func changesDefault(c *Change, new *Definition) bool {
 	switch {
 	case strings.HasPrefix(c.Kind, "Default"):
 		return true

@@ -32,7 +32,7 @@ func (c *comparison) newProof() *proof { return &proof{comparison: c, fuel: maxS
 func (p *proof) spend() bool {
 	p.fuel--
 	p.proofSteps--
-	return p.fuel >= 0 && p.proofSteps >= 0 && p.comparison.step()
+	return p.fuel >= 0 && p.proofSteps >= 0 && p.step()
 }
 
 // keyword is a constraint of a schema on single values, strings and sizes.
