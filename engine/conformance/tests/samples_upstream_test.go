@@ -82,7 +82,7 @@ func TestCounterexamplesUpstream(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			list, err := engine.Counterexamples(t.Context(), a, b, diff.Changes, engine.CounterexampleOptions{})
+			list, err := engine.Counterexamples(t.Context(), a, b, diff, engine.CounterexampleOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
