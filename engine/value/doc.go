@@ -42,6 +42,7 @@ type Doc struct {
 	charged    int64 // bytes of nodes passed to work.Grow
 	derived    int64 // bytes passed to work.Grow by Grow
 	floats     bool  // print Floats so that they parse as Floats again
+	spaced     bool  // whether the last parse found white space within the value
 }
 
 // MaxGuesses is the length of Doc.Guesses, a power of two.
