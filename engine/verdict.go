@@ -43,9 +43,10 @@ type Verdict struct {
 	OmittedChanges int
 	// Object, for Admit, is the answer to the client: StoredObject as it is read from storage, in the version of the
 	// request. For a write to scale it is the Scale; for StageDecode it is what mutating admission receives. It is JSON
-	// in the key order of the input, with new keys sorted at the end. It is nil for a rejected write, and if the View
-	// excludes it. It may share memory with the Item's documents. It has no metadata.resourceVersion and no selfLink, which the
-	// storage sets, except for StageDecode, StageBody, StageValidate, StageBodyAndValidate, and if Deletes is set.
+	// without white space, in the key order of the input, with new keys sorted at the end. It is nil for a rejected
+	// write, and if the View excludes it. It may share memory with the Item's documents. It has no
+	// metadata.resourceVersion and no selfLink, which the storage sets, except for StageDecode, StageBody,
+	// StageValidate, StageBodyAndValidate, and if Deletes is set.
 	Object []byte
 	// StoredObject, for Admit, is the object in the storage version. It is nil if it is the same JSON value as Object,
 	// without Object, and for StageValidate.
@@ -79,8 +80,8 @@ type Verdict struct {
 
 // Transformed is the result of Prune, Default, Read and Convert.
 type Transformed struct {
-	// Object is JSON in the key order of the input, with new keys sorted at the end. It is nil if the View excludes it.
-	// It may share memory with the Item's documents.
+	// Object is JSON without white space, in the key order of the input, with new keys sorted at the end. It is nil if
+	// the View excludes it. It may share memory with the Item's documents.
 	Object []byte
 	// Changed reports whether Object differs from the document as a value: 1.0 that became 1 is a change, white space
 	// is not.

@@ -116,6 +116,43 @@ func TestStreamedLines(t *testing.T) {
 	}
 }
 
+// TestStreamedResultsAreLines: line breaks in a CRD or an item do not reach the lines of the answer.
+func TestStreamedResultsAreLines(t *testing.T) {
+	const crd = "{\"apiVersion\": \"apiextensions.k8s.io/v1\", \"kind\": \"CustomResourceDefinition\", \"metadata\": {\"name\": \"foos.x.com\"},\r\n" +
+		`"spec": {"group": "x.com", "scope": "Cluster", "names": {"plural": "foos", "kind": "Foo"}, "versions": [{"name": "v1", "served": true, "storage": true,
+		"schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": {"type": "object", "default": {
+			"free": {}
+		}, "properties": {"free": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}, "a": {"type": "array", "items": {"type": "object", "properties": {"b": {"type": "integer"}}}, "default": [
+			{
+				"b": 1` + "\r" + `}
+		]}}}}}}}]}}`
+	const object = `{"apiVersion": "x.com/v1",%[1]s"kind":%[1]s"Foo", "metadata": {"name": "a", "labels": {%[1]s"b": "c"}}, "spec": {"free":%[1]s{"d":%[1]s[1,%[1]s"x"]}, "z": [%[1]s1]}}`
+	w := start(t, nil)
+	if got := w.do(http.MethodPost, "/v1/catalogs/default/crds", crd); got.code != http.StatusOK {
+		t.Fatal(got.text)
+	}
+	spaced, returns := fmt.Sprintf(object, "\r\n "), fmt.Sprintf(object, "\r")
+	update := `{"object": ` + returns + `, "oldObject": ` + returns + `, "subresource": ""}`
+	for _, c := range []struct{ name, path, media, body string }{
+		{"admit lines", admitPath, "application/x-ndjson", `{"object":` + returns + "}\n" + update},
+		{"admit bare lines", admitPath + "?bare=true&include.tableRow=true", "application/x-ndjson", returns + "\r\n" + returns},
+		{"admit DECODE", admitPath + "?stage=ADMISSION_STAGE_DECODE", "application/x-ndjson", `{"object":` + returns + "}\n" + update},
+		{"admit documents", admitPath, "application/yaml", spaced + "\n---\n" + spaced},
+		{"admit inline CRDs", admitPath + "?crds=1", "application/yaml", crd + "\n---\n" + spaced + "\n---\n" + spaced},
+		{"read lines", "/v1/catalogs/default:readStream?bare=true", "application/x-ndjson", returns + "\n" + returns},
+		{"read documents", "/v1/catalogs/default:readStream", "application/yaml", spaced + "\n---\n" + spaced},
+	} {
+		a := w.do(http.MethodPost, c.path, c.body, "Content-Type", c.media)
+		lines := linesOf(t, a.text)
+		if len(lines) != 2 || strings.Contains(a.text, "\r") || strings.Count(a.text, "\n") != 2 {
+			t.Errorf("%s: %q", c.name, a.text)
+		}
+		if !strings.Contains(a.text, `"a":[{"b":1}]`) || !strings.Contains(a.text, `"free":{"d":[1,"x"]}`) {
+			t.Errorf("%s: %s", c.name, a.text)
+		}
+	}
+}
+
 // TestStreamedYAML: an object a document.
 func TestStreamedYAML(t *testing.T) {
 	w := start(t, nil).withCronTab()

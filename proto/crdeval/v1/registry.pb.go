@@ -34,7 +34,7 @@ const (
 	RegistrationOutcome_REGISTRATION_OUTCOME_UNSPECIFIED RegistrationOutcome = 0
 	// The catalog had no CRD with this name.
 	RegistrationOutcome_REGISTRATION_OUTCOME_CREATED RegistrationOutcome = 1
-	// The CRD changed: it has a new revision, or another `not_older_than`, or with `as_stored` another status or metadata.
+	// The CRD changed: it has a new revision, `not_older_than` or stored version, or with `as_stored` status or metadata.
 	RegistrationOutcome_REGISTRATION_OUTCOME_UPDATED RegistrationOutcome = 2
 	// The revision was already current. Nothing changed, the etag included.
 	RegistrationOutcome_REGISTRATION_OUTCOME_UNCHANGED RegistrationOutcome = 3
