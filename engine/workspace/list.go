@@ -165,7 +165,7 @@ func typed(object []byte, apiVersion, kind string) []byte {
 		return object
 	}
 	head, _ := json.Marshal(struct {
-		APIVersion string `json:"apiVersion"`
+		APIVersion string `json:"apiVersion,omitempty"`
 		Kind       string `json:"kind"`
 	}{apiVersion, kind})
 	if len(members) == 0 {

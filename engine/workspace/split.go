@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/value"
@@ -60,25 +61,35 @@ func (r *reader) values() (yaml int) {
 			at = v.End
 			continue
 		}
-		if count > 1 {
+		next, ok := afterLine(text, at)
+		switch {
+		case count > 1:
 			r.unreadable(v.Begin, "after two JSON documents, all others must be JSON too: kubectl does not read YAML here")
 			return -1
+		case !ok:
+			r.unreadable(v.Begin, "invalid JSON: kubectl does not read such a short text as YAML")
+			return -1
 		}
-		return afterLine(text, at)
+		return next
 	}
 }
 
-// afterLine returns the offset after the white space at an offset, in the same line.
-func afterLine(text []byte, at int) int {
-	for i, c := range string(text[at:]) {
-		if c == '\n' {
-			return at + i + 1
+// afterLine returns the offset after the white space at an offset, in the same line. ok is false if kubectl, which looks
+// at four bytes, finds the end of the text.
+func afterLine(text []byte, at int) (next int, ok bool) {
+	for len(text)-at >= utf8.UTFMax {
+		c, size := utf8.DecodeRune(text[at:])
+		switch {
+		case c == '\n':
+			return at + size, true
+		case c == utf8.RuneError:
+			return at, false
+		case !unicode.IsSpace(c):
+			return at, true
 		}
-		if !unicode.IsSpace(c) {
-			return at + i
-		}
+		at += size
 	}
-	return len(text)
+	return at, false
 }
 
 // documents reads the YAML documents from an offset. A line that begins with --- separates them, whatever YAML says. It is
@@ -98,7 +109,7 @@ func (r *reader) documents(begin int) {
 		rest = bytes.TrimSpace(rest)
 		switch {
 		case !separates:
-			empty, content = false, content || value.HasContent(line)
+			empty, content = false, content || value.HasContentIn(line)
 		case len(rest) > 0 && rest[0] != '#':
 			end(next)
 			empty, rejected = false, true
@@ -148,7 +159,9 @@ func (m *Manifest) cut() {
 		return
 	}
 	at := m.Text().Position(m.begin + end)
-	m.Document.YAML = m.Document.YAML[:end]
+	if c := m.Document.YAML[end-1]; c == '\n' || !bytes.ContainsAny(m.Document.YAML, "|>") { // else its last line would change
+		m.Document.YAML = m.Document.YAML[:end]
+	}
 	m.Warnings = append(m.Warnings, engine.Warning{
 		Type: engine.TypeNotice, Position: &at,
 		Text: "kubectl ignores this text: the document ends before it, and only --- begins another one",
