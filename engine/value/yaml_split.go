@@ -96,6 +96,10 @@ func secondDocument(text []byte) (line int, found bool) {
 // IgnoredText returns the offset of the text after the first document, which readers of manifests ignore, or its length
 // if that is not known exactly. found is false if there is no such text. The document must be valid.
 func IgnoredText(text []byte) (offset int, found bool) {
+	rest := bytes.TrimPrefix(text, []byte("---\n"))
+	if len(rest) > 0 && rest[0]|0x20 >= 'a' && rest[0]|0x20 <= 'z' && !mayHaveMarker(rest) {
+		return 0, false // an unindented key, as in nearly all texts
+	}
 	if _, found = secondDocument(text); !found {
 		return 0, false
 	}
