@@ -104,11 +104,13 @@ var lineInText = regexp.MustCompile(`\bline (\d+)\b`)
 // error in the file. line and column are 0 if they are unknown.
 func (m *Manifest) Describe(err error) (text string, line, column int) {
 	var e *engine.Error
-	if m.source == nil && errors.As(err, &e) && e.Position != nil && e.Position.Line > 0 {
+	if errors.As(err, &e) && m.source == nil && e.Position != nil && e.Position.Line > 0 {
 		at := m.Position("", *e.Position)
 		line, column = at.Line, at.Column
 	}
-	text = m.FileLines(err.Error())
+	if text = m.FileLines(err.Error()); e != nil && e.Rejection == nil && len(e.Violations) > 0 {
+		text = e.Violations[0].Message // without the line that the YAML library counts
+	}
 	if found := lineInText.FindStringSubmatch(text); found != nil && line == 0 {
 		line, _ = strconv.Atoi(found[1])
 	}
