@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
@@ -141,7 +142,13 @@ func (d *Definition) transform(ctx context.Context, call Call, item *Item, o *Ev
 	}
 	out, err := do(ctx, &r)
 	if err != nil {
-		err = faultError(err)
+		var f *admission.Fault
+		if errors.As(err, &f) {
+			out.Violations = f.Violations
+		}
+		own := faultError(err)
+		d.addHints(ctx, &r, &out, hinted{violations: own.Violations})
+		err = own
 		d.observe(ctx, call, item, &out, start, err)
 		return nil, err
 	}

@@ -17,7 +17,8 @@ type Verdict struct {
 	// fields, of which Rejection then has more.
 	Violations []Violation
 	// Next are the violations that remain once the unknown and duplicate fields are fixed for which strict decoding
-	// rejects the object. It is empty for a part of a write, and without such a rejection, whose Status it never is in.
+	// rejects the object. The Rejection does not have them. It is empty without such a rejection, for a part of a write,
+	// and for an update that may need a conversion webhook.
 	Next []Violation
 	// Ratcheted are the violations of an update that do not reject it, without duplicates: violations of values that
 	// did not change, and of sets and map lists if a list of the old object was already invalid. API servers return

@@ -426,7 +426,7 @@ func (f *finding) span(text []byte, docs []document, begin int) (int, int) {
 	case n == nil:
 	case f.offset >= 0 && (at < n.start || at > max(n.end, n.keyEnd)): // the outline does not resolve aliases
 	case f.offset < 0 || f.pointer != "" || f.item > 0:
-		if f.code == codeUnknown || !exact || n.kind != scalar {
+		if f.code == codeUnknown || f.code == codeDuplicate || !exact || n.kind != scalar {
 			return n.head()
 		}
 		return n.begin, n.end

@@ -302,7 +302,9 @@ func (p *pass) scaleReasons(cause error) []violation.Violation {
 		return []violation.Violation{SyntaxReason(err)}
 	}
 	list := typed.Mismatches(b.d, b.root, nil, reflect.TypeFor[autoscalingv1.Scale]())
-	for _, want := range [...]struct{ key, text string }{{"apiVersion", scaleKind.GroupVersion().String()}, {"kind", scaleKind.Kind}} {
+	for _, want := range [...]struct{ key, text string }{
+		{"apiVersion", scaleKind.GroupVersion().String()}, {"kind", scaleKind.Kind},
+	} {
 		c := b.d.Field(b.root, want.key)
 		if len(list) > 0 || b.d.Nodes[c].Kind == value.String && b.d.Str(c) == want.text {
 			continue
@@ -312,7 +314,7 @@ func (p *pass) scaleReasons(cause error) []violation.Violation {
 		list = append(list, v)
 	}
 	if len(list) == 0 {
-		v := violation.Reason(violation.Decode, violation.TypeDecode, "", violation.Shorten(cause.Error(), 200), nil)
+		v := violation.Reason(violation.Decode, violation.TypeDecode, "", violation.Shorten(cause.Error(), longestReason), nil)
 		v.Node = b.root
 		list = append(list, v)
 	}

@@ -1332,7 +1332,8 @@ type Verdict struct {
 	// then call ADMISSION_STAGE_VALIDATE.
 	Valid *bool `protobuf:"varint,17,opt,name=valid,proto3,oneof" json:"valid,omitempty"`
 	// With FIELD_VALIDATION_STRICT and ADMISSION_STAGE_ALL: the violations that remain once the unknown and duplicate
-	// fields are fixed for which the object is rejected. They are not a part of the rejection.
+	// fields are fixed for which the object is rejected. They are not a part of the rejection. Empty for an update of a CRD
+	// that converts with a webhook.
 	Next          []*Violation `protobuf:"bytes,18,rep,name=next,proto3" json:"next,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
