@@ -46,8 +46,8 @@ func (d *Doc) KeyPosition(i uint32) Position {
 	return d.positionOf(n.KeySrc, n.Key-1)
 }
 
-// KeyPositionOf returns the position of the key of a member in the caller's text. p is its path in the request and i its
-// node. See KeyPosition for keys of JSON without a position.
+// KeyPositionOf returns the position of the key of a member in the caller's text. p is its path in the request and i
+// its node. See KeyPosition for keys of JSON without a position.
 func (d *Doc) KeyPositionOf(i uint32, p Path) Position {
 	if y := d.yaml[d.Nodes[i].Src]; y != nil {
 		return y.KeyPosition(p)
