@@ -17,13 +17,19 @@ import (
 // Status.
 type Rejected struct {
 	*crdevalv1.Rejection
+	// Violations are the reasons, with their fields.
+	Violations []*crdevalv1.Violation
 	// Warnings are details that the Status lacks: why a Scale cannot be decoded.
-	Warnings []string
+	Warnings []*crdevalv1.Warning
 }
 
-// Error returns the text of the Status, followed by the warnings.
+// Error returns the text of the Status, followed by the texts of the warnings.
 func (r *Rejected) Error() string {
-	return strings.Join(append([]string{r.GetMessage()}, r.Warnings...), ": ")
+	texts := []string{r.GetMessage()}
+	for _, w := range r.Warnings {
+		texts = append(texts, w.GetText())
+	}
+	return strings.Join(texts, ": ")
 }
 
 // Document wraps the bytes of one object or manifest without copying them. As in kubectl, text is JSON if its first
@@ -71,7 +77,12 @@ func call[Q, P proto.Message](ctx context.Context, c *Client, about string, m me
 	}
 	if j, ok := any(r).(interface{ GetRejection() *crdevalv1.Rejection }); ok && j.GetRejection() != nil {
 		rejected := &Rejected{Rejection: j.GetRejection()}
-		if w, ok := any(r).(interface{ GetWarnings() []string }); ok {
+		if v, ok := any(r).(interface {
+			GetViolations() []*crdevalv1.Violation
+		}); ok {
+			rejected.Violations = v.GetViolations()
+		}
+		if w, ok := any(r).(interface{ GetWarnings() []*crdevalv1.Warning }); ok {
 			rejected.Warnings = w.GetWarnings()
 		}
 		return r, rejected

@@ -184,7 +184,7 @@ func TestStreamedYAMLErrors(t *testing.T) {
 			t.Fatalf("%v", got)
 		}
 		for i, line := range map[int]string{2: "5", 3: "8"} {
-			column := map[int]string{2: "1", 3: "3"}[i]
+			column := map[int]string{2: "1", 3: "4"}[i]
 			e := got[i].Error
 			if e == nil || e.Details[0].Reason != "OBJECT_UNREADABLE" || !strings.Contains(e.Message, "yaml: line "+line+": ") || e.Details[0].Metadata["line"] != line {
 				t.Fatalf("%s: %v, want line %s", path, got[i], line)

@@ -72,7 +72,7 @@ func TestCurrentManifestAddsStorageVersion(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			check, err := r.Check(t.Context(), "default", manifest, "")
+			check, err := r.Check(t.Context(), "default", Submission{Manifest: manifest}, "")
 			if err != nil || check.Outcome != tc.o || tc.o != Rejected && fmt.Sprint(check.CRD.Status.StoredVersions) != tc.want {
 				t.Errorf("%v: check: %s, %+v, %v", tc.set, check.Outcome, check.CRD, err)
 			}
