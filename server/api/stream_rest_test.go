@@ -134,7 +134,7 @@ func TestStreamedYAML(t *testing.T) {
 	}
 }
 
-// TestStreamedYAMLErrors: errors about documents that cannot be read name lines of the body, but not an unknown column.
+// TestStreamedYAMLErrors: errors about documents that cannot be read name lines and columns of the body.
 func TestStreamedYAMLErrors(t *testing.T) {
 	w := start(t, nil).withCronTab()
 	for _, path := range []string{admitPath, "/v1/catalogs/default:readStream"} {
@@ -147,8 +147,8 @@ func TestStreamedYAMLErrors(t *testing.T) {
 			if e == nil || e.Details[0].Reason != "OBJECT_UNREADABLE" || !strings.Contains(e.Message, "yaml: line "+line+": ") || e.Details[0].Metadata["line"] != line {
 				t.Fatalf("%s: %v, want line %s", path, got[i], line)
 			}
-			if column, found := e.Details[0].Metadata["column"]; found {
-				t.Errorf("%s: %v has the column %s", path, got[i], column)
+			if column, want := e.Details[0].Metadata["column"], map[int]string{2: "1", 3: "4"}[i]; column != want {
+				t.Errorf("%s: %v has the column %s, want %s", path, got[i], column, want)
 			}
 		}
 	}
