@@ -36,12 +36,12 @@ func (d *Doc) duplicatePlaces(s Source) map[string]DuplicatePlace {
 	walk = func(node uint32, at Path) {
 		isObject, seen, i := all.Nodes[node].Kind == Object, map[string]bool{}, 0
 		for c := all.Nodes[node].First; c != 0; c, i = all.Nodes[c].Next, i+1 {
-			here := append(at, At(i))
+			here := at.With(At(i))
 			if isObject {
 				key := all.Key(c)
 				here[len(at)] = Name(key)
-				if text := ""; seen[key] {
-					if text = here.Dotted(); places[text].Path == nil {
+				if seen[key] {
+					if text := here.Dotted(); places[text].Path == nil {
 						places[text] = DuplicatePlace{Path: here.Detach(), Position: d.positionOf(s, all.keyOffset(c), nil)}
 					}
 				}

@@ -151,7 +151,7 @@ func (l *list) add(text []byte, apiVersion, kind string, at value.Path) bool {
 		if itemKind == "" && itemVersion == "" && kind != "List" && len(item) > 0 && item[0] == '{' {
 			item = typed(item, apiVersion, strings.TrimSuffix(kind, "List"))
 		}
-		m := &Manifest{Item: int(path[1].Index()) + 1, begin: l.of.begin, origin: l.conversion.At(path)}
+		m := &Manifest{Item: path[1].Index() + 1, begin: l.of.begin, origin: l.conversion.At(path)}
 		m.Document.JSON = item
 		l.items, l.paths = append(l.items, m), append(l.paths, path)
 	}
