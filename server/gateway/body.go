@@ -19,10 +19,10 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/flow"
-	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/transport"
 )
 

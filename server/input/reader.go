@@ -14,8 +14,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crdeval/crdeval/server/download"
 	"github.com/crdeval/crdeval/engine/workspace"
+	"github.com/crdeval/crdeval/server/download"
 	"github.com/crdeval/crdeval/server/repository"
 )
 
