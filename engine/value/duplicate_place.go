@@ -38,7 +38,7 @@ func (d *Doc) duplicatePlaces(s Source) map[string]DuplicatePlace {
 	walk = func(node uint32, at Path) {
 		isObject, seen, i := all.Nodes[node].Kind == Object, map[string]uint32{}, 0
 		for c := all.Nodes[node].First; c != 0; c, i = all.Nodes[c].Next, i+1 {
-			here := append(at, At(i))
+			here := at.With(At(i))
 			if isObject {
 				key := all.Key(c)
 				here[len(at)] = Name(key)

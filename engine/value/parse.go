@@ -162,7 +162,7 @@ func syntaxError(src []byte) error {
 		// Upstream counts the bytes read: the last one is the invalid one, unless the text ended too early.
 		e.Offset = int(offset) - 1
 		if e.Text == "unexpected end of JSON input" {
-			e.Offset = len(src)
+			e.Offset = len(bytes.TrimRight(src, " \t\r\n")) // on the last line with content
 		}
 	} else if errors.As(err, &wrongType) {
 		e.Offset = max(int(wrongType.Offset)-len(wrongType.Value)+len("number ")-1, 0)

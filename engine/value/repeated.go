@@ -70,7 +70,7 @@ func (f *repeatedFinder) node(n *yamlv3.Node, path Path) {
 	switch n.Kind {
 	case yamlv3.SequenceNode:
 		for i, item := range n.Content {
-			f.node(item, append(path, At(i)))
+			f.node(item, path.With(At(i)))
 		}
 	case yamlv3.MappingNode:
 		seen := make(map[string]*yamlv3.Node, len(n.Content)/2)
@@ -81,7 +81,7 @@ func (f *repeatedFinder) node(n *yamlv3.Node, path Path) {
 				continue
 			}
 			name := keyText(key)
-			at := append(path, Name(name))
+			at := path.With(Name(name))
 			if before := seen[name]; before != nil {
 				f.add(at, key, before)
 			}

@@ -39,6 +39,7 @@ func TestSyntaxErrors(t *testing.T) {
 		"%YAML 1.1\n":                     "1:1 invalid YAML: a document cannot begin with a directive: remove the line",
 		"a: 1\nb: \"\\q\"\n":              "2:5 invalid YAML: found unknown escape character",
 		"{\n\"a\": 1,\n\"b\" 2\n}\n":      "3:5 invalid JSON: invalid character '2' after object key",
+		"{\n\"a\": [1,\n\n":               "2:9 invalid JSON: unexpected end of JSON input",
 		"{\"a\": 1e999}":                  "1:7 the number 1e999 is out of range",
 	} {
 		d := Acquire()

@@ -152,7 +152,7 @@ func (l *list) add(text []byte, apiVersion, kind string, at value.Path) bool {
 			item = typed(item, apiVersion, strings.TrimSuffix(kind, "List"))
 		}
 		m := &Manifest{begin: l.of.begin, origin: l.conversion.At(path)}
-		m.Item = int(path[1].Index()) + 1
+		m.Item = path[1].Index() + 1
 		m.Document.JSON = item
 		l.items, l.paths = append(l.items, m), append(l.paths, path)
 	}

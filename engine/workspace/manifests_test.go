@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -98,7 +99,7 @@ func report(t *testing.T, d *engine.Definition, content string) (all []string) {
 	}
 	for _, m := range Read([]byte(content)) {
 		if m.Err != nil {
-			e := m.Err.(*engine.Error)
+			e, _ := errors.AsType[*engine.Error](m.Err)
 			line("unreadable", e.Message, e.Position, nil)
 			continue
 		}
@@ -245,7 +246,7 @@ func TestRead(t *testing.T) {
 		for _, m := range Read([]byte(content)) {
 			switch place := fmt.Sprint(m.Number); {
 			case m.Err != nil:
-				e := m.Err.(*engine.Error)
+				e, _ := errors.AsType[*engine.Error](m.Err)
 				got = append(got, fmt.Sprintf("%d:%d %s", e.Position.Line, e.Position.Column, e.Message))
 			case m.Item > 0:
 				got = append(got, fmt.Sprintf("%s.%d %s", place, m.Item, m.JSON()))

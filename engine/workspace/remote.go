@@ -40,7 +40,7 @@ func (m *Manifest) Describe(err error) (text string, line, column int) {
 	var e *engine.Error
 	var syntax *value.SyntaxError
 	known := errors.As(err, &e) && e.Position != nil && e.Position.Line > 0
-	if err == m.Err || errors.As(err, &syntax) && syntax.Located() {
+	if m.Err != nil && errors.Is(err, m.Err) || errors.As(err, &syntax) && syntax.Located() {
 		if known {
 			line, column = e.Position.Line, e.Position.Column
 		}

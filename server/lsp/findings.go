@@ -156,7 +156,7 @@ func offsetOf(at *engine.Position) int {
 }
 
 // violation adds a violation.
-func (r *result) violation(m *workspace.Manifest, v *engine.Violation, severity int) *finding {
+func (r *result) violation(v *engine.Violation, severity int) *finding {
 	f := finding{
 		pointer: v.Pointer, offset: offsetOf(v.Position), severity: severity,
 		code: cmp.Or(v.Type, codeRejected), message: v.Error(), hint: v.Hint, schema: v.SchemaPointer,
@@ -183,7 +183,7 @@ func (r *result) checkCRD(ctx context.Context, m *workspace.Manifest, minor int)
 	}
 	for i := range report.Violations {
 		v := &report.Violations[i]
-		f := r.violation(m, v, severityError)
+		f := r.violation(v, severityError)
 		if isCRD(m.APIVersion, m.Kind) {
 			f.fixes = func(d *quickfix.Document) []quickfix.Fix {
 				return d.Violation(v, schemaOfCRD().field(v.Pointer))
@@ -276,10 +276,10 @@ func (w *folders) checkObject(ctx context.Context, r *result, m *workspace.Manif
 		var v *engine.Violation
 		if i < len(verdict.Violations) {
 			v = &verdict.Violations[i]
-			f = r.violation(m, v, severityError)
+			f = r.violation(v, severityError)
 		} else {
 			v = &verdict.Ratcheted[i-len(verdict.Violations)]
-			f = r.violation(m, v, severityInformation)
+			f = r.violation(v, severityInformation)
 			f.message += " (ratcheted: allowed because the update does not change the value)"
 		}
 		f.crd, f.version = c, version
