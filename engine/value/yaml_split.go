@@ -93,6 +93,18 @@ func secondDocument(text []byte) (line int, found bool) {
 	return yamlError(err).Line + 1, true // The library counts lines from 0.
 }
 
+// IgnoredText returns the offset of the text after the first document, which readers of manifests ignore. found is false
+// if there is none. The document must be valid.
+func IgnoredText(text []byte) (offset int, found bool) {
+	line, found := secondDocument(text)
+	if !found {
+		return 0, false
+	}
+	y := &YAMLSource{text: text}
+	y.indexLines()
+	return int(y.index.lines[min(line, len(y.index.lines))-1]), true
+}
+
 // yamlLines yields the offset of each line and its text with the line break, without the byte order mark.
 func yamlLines(text []byte) iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {

@@ -2,6 +2,8 @@ package workspace
 
 import (
 	"bytes"
+	"errors"
+	"sync"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/value"
@@ -30,7 +32,8 @@ type Manifest struct {
 	origin value.Origin
 	begin  int          // of the document, or of the one that has the item, in the text
 	list   []value.Span // the items of a list in JSON that may be invalid
-	ranges ranges
+	once   sync.Once
+	ranges *value.Ranges // on first use
 }
 
 // New returns the manifest of a document that is not part of a text.
@@ -58,7 +61,27 @@ func part(text *value.Text, begin, end int, isJSON bool) *Manifest {
 // identify sets the identity of the document, or the error.
 func (m *Manifest) identify() {
 	m.Document.Origin = &m.origin
-	m.Identity, m.Err = engine.IdentityOf(m.Document, limits)
+	if m.Identity, m.Err = engine.IdentityOf(m.Document, limits); m.Err == nil {
+		return
+	}
+	if looksLikeJSON(m.Document.YAML) { // kubectl reports the error of JSON
+		document := engine.Document{JSON: m.Document.YAML, Origin: &m.origin}
+		if _, err := engine.IdentityOf(document, limits); err != nil {
+			m.Err = err
+		}
+	}
+	var e *engine.Error
+	if errors.As(m.Err, &e) && e.Position == nil {
+		located, at := *e, m.Start()
+		located.Position = &at
+		m.Err = &located
+	}
+}
+
+// looksLikeJSON reports whether a text begins with an object that has a quoted key.
+func looksLikeJSON(text []byte) bool {
+	rest, found := bytes.CutPrefix(bytes.TrimSpace(text), []byte("{"))
+	return found && bytes.HasPrefix(bytes.TrimSpace(rest), []byte(`"`))
 }
 
 // JSON returns the manifest as JSON, or nil if it cannot be read.

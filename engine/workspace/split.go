@@ -19,7 +19,9 @@ func Read(content []byte) []*Manifest { return ReadText(value.NewText(content)) 
 // ReadText is Read for a Text.
 func ReadText(text *value.Text) []*Manifest {
 	r := &reader{text: text}
-	if begin := r.values(); begin >= 0 {
+	if text.UTF16() {
+		r.unreadable(0, "the text is UTF-16, which kubectl does not read: save it as UTF-8")
+	} else if begin := r.values(); begin >= 0 {
 		r.documents(begin)
 	}
 	identify(r.manifests)
@@ -79,29 +81,32 @@ func afterLine(text []byte, at int) int {
 	return len(text)
 }
 
-// documents reads the YAML documents from an offset. A line that begins with --- separates them, whatever YAML says.
+// documents reads the YAML documents from an offset. A line that begins with --- separates them, whatever YAML says. It is
+// a part of the document only if it is its first line.
 func (r *reader) documents(begin int) {
-	text := r.text.Bytes()
-	content, rejected := false, false // of the document
-	end := func(at int) {
+	text, at := r.text.Bytes(), begin
+	empty, content, rejected := true, false, false // of the document
+	end := func(next int) {
 		if content && !rejected {
 			r.manifests = append(r.manifests, part(r.text, begin, at, false))
 		}
-		begin, content, rejected = at, false, false
+		begin, empty, content, rejected = next, true, false, false
 	}
-	at := begin
 	for line := range bytes.Lines(text[begin:]) {
 		next := at + len(line)
 		rest, separates := bytes.CutPrefix(line, []byte("---"))
+		rest = bytes.TrimSpace(rest)
 		switch {
 		case !separates:
-			content = content || value.HasContent(line)
+			empty, content = false, content || value.HasContent(line)
+		case len(rest) > 0 && rest[0] != '#':
+			end(next)
+			empty, rejected = false, true
+			r.unreadable(at, "only a comment may follow the separator ---: kubectl does not read this document")
+		case empty:
+			empty = false
 		default:
-			end(at)
-			if rest = bytes.TrimSpace(rest); len(rest) > 0 && rest[0] != '#' {
-				rejected = true
-				r.unreadable(at, "only a comment may follow the separator ---: kubectl does not read this document")
-			}
+			end(next)
 		}
 		at = next
 	}
@@ -125,11 +130,29 @@ func identify(list []*Manifest) {
 			for _, m := range part {
 				if m.Err == nil && m.list == nil {
 					m.identify()
+					m.cut()
 				}
 			}
 		})
 	}
 	group.Wait()
+}
+
+// cut removes the text after the end of the document, which kubectl ignores, and adds a warning.
+func (m *Manifest) cut() {
+	if m.Err != nil || m.Document.YAML == nil {
+		return
+	}
+	end, found := value.IgnoredText(m.Document.YAML)
+	if !found {
+		return
+	}
+	at := m.Text().Position(m.begin + end)
+	m.Document.YAML = m.Document.YAML[:end]
+	m.Warnings = append(m.Warnings, engine.Warning{
+		Type: engine.TypeNotice, Position: &at,
+		Text: "kubectl ignores this text: the document ends before it, and only --- begins another one",
+	})
 }
 
 // isNull reports whether a manifest is null, which kubectl skips.
