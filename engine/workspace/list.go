@@ -185,11 +185,9 @@ func withType(object []byte, apiVersion, kind string) []byte {
 
 // repeated returns a manifest for a duplicate key of a list outside of its items.
 func (m *Manifest) repeated(d value.DuplicatePlace) *Manifest {
-	at := d.Position
-	failed := &Manifest{origin: m.origin, begin: m.begin}
-	failed.Document = engine.Document{YAML: []byte{}, Origin: &failed.origin}
-	failed.Err = &engine.Error{
-		Reason: engine.ReasonManifestUnreadable, Message: `duplicate field "` + d.Path.Dotted() + `"`, Position: &at,
-	}
-	return failed
+	field := d.Path.Dotted()
+	return failed(m.origin, m.begin, engine.Violation{
+		Type: engine.TypeDuplicateField, Field: field, Pointer: d.Path.Pointer(), Position: &d.Position,
+		Message: `duplicate field "` + field + `"`,
+	})
 }

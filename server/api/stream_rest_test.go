@@ -42,6 +42,10 @@ type line struct {
 		Details []struct {
 			Reason   string            `json:"reason"`
 			Metadata map[string]string `json:"metadata"`
+
+			Violations []struct {
+				Position struct{ Line, Column int } `json:"position"`
+			} `json:"violations"`
 		} `json:"details"`
 	} `json:"error"`
 }
@@ -134,7 +138,7 @@ func TestStreamedYAML(t *testing.T) {
 	}
 }
 
-// TestStreamedYAMLErrors: errors about documents that cannot be read name lines of the body, but not an unknown column.
+// TestStreamedYAMLErrors: errors about documents that cannot be read have positions in the body.
 func TestStreamedYAMLErrors(t *testing.T) {
 	w := start(t, nil).withCronTab()
 	for _, path := range []string{admitPath, "/v1/catalogs/default:readStream"} {
@@ -143,12 +147,17 @@ func TestStreamedYAMLErrors(t *testing.T) {
 			t.Fatalf("%v", got)
 		}
 		for i, line := range map[int]string{2: "5", 3: "8"} {
+			column := map[int]string{2: "1", 3: "4"}[i]
 			e := got[i].Error
-			if e == nil || e.Details[0].Reason != "OBJECT_UNREADABLE" || !strings.Contains(e.Message, "yaml: line "+line+": ") || e.Details[0].Metadata["line"] != line {
+			if e == nil || e.Details[0].Reason != "OBJECT_UNREADABLE" || !strings.HasPrefix(e.Message, "invalid YAML: ") || e.Details[0].Metadata["line"] != line {
 				t.Fatalf("%s: %v, want line %s", path, got[i], line)
 			}
-			if column, found := e.Details[0].Metadata["column"]; found {
-				t.Errorf("%s: %v has the column %s", path, got[i], column)
+			if e.Details[0].Metadata["column"] != column {
+				t.Errorf("%s: %v, want column %s", path, got[i], column)
+			}
+			at := e.Details[1].Violations[0].Position
+			if fmt.Sprint(at.Line) != line || fmt.Sprint(at.Column) != column {
+				t.Errorf("%s: a violation at %+v, want line %s, column %s", path, at, line, column)
 			}
 		}
 	}
