@@ -126,7 +126,7 @@ func TestStreamedYAML(t *testing.T) {
 	const document = "apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata: {name: x, namespace: default}\nspec: {replicas: %s}\n"
 	body := fmt.Sprintf("# some\n"+document+"---\n"+document+"---\na: [\n---\n# none\n---\n"+document, "1", "0", "2")
 	got := w.streamed(t, admitPath, body, "Content-Type", "application/yaml")
-	if len(got) != 4 || !got[0].Verdict.Allowed || got[1].Line != 6 || got[2].Line != 11 || !got[3].Verdict.Allowed {
+	if len(got) != 4 || !got[0].Verdict.Allowed || got[1].Line != 7 || got[2].Line != 12 || !got[3].Verdict.Allowed {
 		t.Fatalf("%v", got)
 	}
 	p := got[1].Verdict.Violations[0].Position

@@ -18,7 +18,7 @@ type piece struct {
 	offset int64 // of text, in bytes
 }
 
-// splitter cuts a body into pieces as it arrives: JSON into lines, YAML into documents, before each line that begins with
+// splitter cuts a body into pieces as it arrives: JSON into lines, YAML into documents, at each line that begins with
 // ---. Package workspace reads the pieces of YAML. Lines end with a line feed. It skips lines of white space, and
 // documents that have only comments.
 type splitter struct {
@@ -101,14 +101,18 @@ func (s *splitter) add(start piece, line []byte) (ended piece, ok bool) {
 		return s.end(s.at)
 	}
 	switch rest, separates := bytes.CutPrefix(line, []byte("---")); {
-	case separates:
-		if s.started {
-			s.current.text = s.current.text[:len(s.current.text)-len(line)]
-			ended, ok = s.end(start)
-			s.current.text = bytes.Clone(line)
+	case separates && s.started:
+		s.current.text = s.current.text[:len(s.current.text)-len(line)]
+		ended, ok = s.end(start)
+		if !value.HasContent(rest) { // the document begins after the line
+			s.held.give(int64(len(line)))
+			s.current.line, s.current.offset = s.at.line, s.at.offset
+			return ended, ok
 		}
+		s.current.text, s.content = bytes.Clone(line), true
+	case separates:
 		s.content = value.HasContent(rest)
-	case !s.content && bytes.HasPrefix(line, []byte("...")): // not before an object, but at the end nothing is wrong with it
+	case !s.content && isEnd(line): // not before an object, but at the end nothing is wrong with it
 		s.held.give(int64(len(s.current.text) - len(line)))
 		s.current = piece{text: bytes.Clone(line), line: start.line, offset: start.offset}
 	default:
@@ -116,6 +120,12 @@ func (s *splitter) add(start piece, line []byte) (ended piece, ok bool) {
 	}
 	s.started = true
 	return ended, ok
+}
+
+// isEnd reports whether a line ends a YAML document.
+func isEnd(line []byte) bool {
+	marker, _ := value.DocumentMarker(line)
+	return marker == '.'
 }
 
 // end ends the current piece. The next one begins at next.

@@ -66,7 +66,7 @@ func TestLines(t *testing.T) {
 // documentTexts are streams of YAML, to be cut so that package workspace reads the pieces as it reads the whole.
 var documentTexts = []string{
 	"", "\n", "# nothing\n", "a: 1", "a: 1\n---\nb: 2\n", "---\na: 1\n---\n---\nb: 2\n...\n", "--- {a: 1}\n--- # c\nb: 2\n", "...\na: 1\n... # x\n---\n",
-	"%YAML 1.2\n---\na: 1\n", "a: |\n  ---\n--- x\n", "\ufeffa: 1\n---\nb: 2", "a: 1\r\n---\r\nb: 2\r\n", "----\n---x\n--\n", "# c\n---\n# d\n---\na",
+	"%YAML 1.2\n---\na: 1\n", "a: 1\n---\n%YAML 1.2\n---\n---\n%a\n---\nb: 1\n", "a: |\n  ---\n--- x\n", "\ufeffa: 1\n---\nb: 2", "a: 1\r\n---\r\nb: 2\r\n", "----\n---x\n--\n", "# c\n---\n# d\n---\na",
 	"a\n---\tb\n", "x\n...", "a: 1\n...\nb: 2\n---\nc: 3\n", "null\n---\n~\n---\na: 1\n", "kind: List\nitems:\n- a: 1\n- b: 2\n---\nc: 1\n",
 }
 
@@ -123,9 +123,9 @@ func FuzzDocuments(f *testing.F) {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		if bytes.HasPrefix(body, []byte{0xff, 0xfe}) || bytes.HasPrefix(body, []byte{0xfe, 0xff}) || bytes.ContainsAny(body, "{%\u0085\u2028\u2029") ||
-			bytes.Count(body, []byte("\r")) != bytes.Count(body, []byte("\r\n")) || bytes.Count(body, []byte("...")) > 1 {
-			return // UTF-16, JSON, which is read before YAML, directives after ---, which other errors report, and repeated ends
+		if bytes.HasPrefix(body, []byte{0xff, 0xfe}) || bytes.HasPrefix(body, []byte{0xfe, 0xff}) || bytes.ContainsAny(body, "{\u0085\u2028\u2029") ||
+			bytes.Count(body, []byte("\r")) != bytes.Count(body, []byte("\r\n")) || bytes.Contains(body, []byte("...")) {
+			return // UTF-16, JSON, which is read before YAML, and ends without a document
 		}
 		checkDocuments(t, body)
 	})
