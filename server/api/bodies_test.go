@@ -292,7 +292,7 @@ func TestManifestBodies(t *testing.T) {
 		}
 	}
 	for body, want := range map[string]string{
-		tplManifest + "---\n" + tplManifest: "the body, line 22, column 1: a second document begins here; send one document at a time",
+		tplManifest + "---\n" + tplManifest: "the body, line 20, column 1: a second document begins here; send one document at a time",
 		"--- {kind: a}\n":                   "the body, line 1, column 1: only a comment may follow the separator ---: kubectl does not read this document",
 	} {
 		a := w.do("POST", "/v1/catalogs/default/crds:check", body, "Content-Type", "application/yaml")
