@@ -143,7 +143,7 @@ func decodeManifest(source *definition.Source, manifest Document, l Limits) (m *
 	} else {
 		source.Root, err = d.ParseAt(text, value.Request, manifest.Origin, l)
 		if errors.As(err, new(*value.SyntaxError)) && json.Valid(text) {
-			source.Root, err = parseWithoutLargeNumbers(source, err, l), nil
+			source.Root, err = parseWithoutLargeNumbers(source, manifest.Origin, err, l)
 		}
 	}
 	root := source.Root
@@ -174,31 +174,33 @@ func decodeManifest(source *definition.Source, manifest Document, l Limits) (m *
 	return m, nil
 }
 
-// parseWithoutLargeNumbers parses a JSON text in which numbers are beyond float64. Upstream ignores them in fields that
-// it does not know. The tree has other values at these places, of the same length, so that it can find positions. The
-// result is 0 if there are too many of them.
-func parseWithoutLargeNumbers(source *definition.Source, err error, l Limits) (root uint32) {
+// parseWithoutLargeNumbers parses a JSON text in which numbers are beyond float64. Upstream ignores them in fields that it
+// does not know. The tree has other values at these places, of the same length, so that it can find positions. located is
+// the first error, with its position in the Text of the Origin.
+func parseWithoutLargeNumbers(source *definition.Source, o *Origin, located error, l Limits) (root uint32, _ error) {
 	const most = 100
 	text := bytes.Clone(source.Text)
-	var syntax *value.SyntaxError
+	if first, ok := errors.AsType[*value.SyntaxError](located); ok {
+		source.Unread = first.Position()
+	}
 	for range most {
-		if !errors.As(err, &syntax) || syntax.Offset < 0 {
-			break
+		source.Doc.Reset()
+		_, err := source.Doc.ParseJSON(text, l)
+		if err == nil {
+			source.Doc.Reset()
+			return source.Doc.ParseAt(text, value.Request, o, l)
 		}
-		if source.Unread == (value.Position{}) {
-			source.Unread = Position{Line: syntax.Line, Column: syntax.Column, Offset: syntax.Offset}
+		syntax, ok := errors.AsType[*value.SyntaxError](err)
+		if !ok || syntax.Offset < 0 {
+			break
 		}
 		for i := syntax.Offset; i < len(text) && bytes.IndexByte([]byte("0123456789.eE+-"), text[i]) >= 0; i++ {
 			text[i] = ' '
 		}
 		text[syntax.Offset] = '1'
-		source.Doc.Reset()
-		if root, err = source.Doc.ParseJSON(text, l); err == nil {
-			return root
-		}
 	}
 	source.Doc.Reset()
-	return 0
+	return 0, nil
 }
 
 // The memory that parts of a manifest take while it is decoded, checked and compiled, in bytes. Measured with eleven

@@ -27,7 +27,7 @@ func (o *Origin) Converted() bool { return o != nil && o.from != nil }
 // Begin returns the offset of the document in the Text.
 func (o *Origin) Begin() int {
 	if o.from != nil {
-		return o.from.position(o.path, nil).Offset
+		return o.text.Index(o.from.position(o.path, nil))
 	}
 	return o.begin
 }

@@ -9,19 +9,19 @@ import (
 // Text is a text with documents: a file, or the body of a request. It finds lines on first use, and is safe for
 // concurrent use.
 type Text struct {
-	bytes  []byte // UTF-8
-	utf16  bool   // before the conversion
-	before int
-	once   sync.Once
-	index  textIndex
+	bytes []byte // UTF-8
+	utf16 bool   // before the conversion
+	begin Position
+	once  sync.Once
+	index textIndex
 }
 
 // NewText returns a Text. Positions and offsets of UTF-16 refer to the text in UTF-8.
-func NewText(text []byte) *Text { return NewTextAfter(text, 0) }
+func NewText(text []byte) *Text { return NewTextAt(text, Position{Line: 1}) }
 
-// NewTextAfter returns a Text that begins after a number of lines. Offsets begin at 0.
-func NewTextAfter(text []byte, lines int) *Text {
-	t := &Text{bytes: utf8Text(text), before: lines}
+// NewTextAt returns a Text that is a part of a longer text. It begins at the beginning of a line, whose position is begin.
+func NewTextAt(text []byte, begin Position) *Text {
+	t := &Text{bytes: utf8Text(text), begin: begin}
 	t.utf16 = len(text) > 0 && len(t.bytes) > 0 && &text[0] != &t.bytes[0]
 	return t
 }
@@ -46,8 +46,17 @@ func (t *Text) Position(offset int) Position {
 		t.index.count(t.bytes)
 	})
 	p := t.index.position(t.bytes, uint32(max(0, min(offset, len(t.bytes)))))
-	p.Line += t.before
+	p.Line += t.begin.Line - 1
+	p.Offset += t.begin.Offset
 	return p
+}
+
+// Index returns the index in Bytes of a position.
+func (t *Text) Index(p Position) int {
+	if t == nil {
+		return p.Offset
+	}
+	return p.Offset - t.begin.Offset
 }
 
 // position returns the position of an offset in the text of the index.
@@ -61,7 +70,9 @@ func (x *textIndex) position(text []byte, offset uint32) Position {
 func jsonLineStarts(text []byte) []uint32 {
 	lines := make([]uint32, 1, 16)
 	for line := range bytes.Lines(text) {
-		lines = append(lines, lines[len(lines)-1]+uint32(len(line)))
+		if line[len(line)-1] == '\n' {
+			lines = append(lines, lines[len(lines)-1]+uint32(len(line)))
+		}
 	}
 	return lines
 }

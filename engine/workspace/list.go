@@ -149,7 +149,7 @@ func (l *list) add(text []byte, apiVersion, kind string, at value.Path) bool {
 			continue
 		}
 		if itemKind == "" && itemVersion == "" && kind != "List" && len(item) > 0 && item[0] == '{' {
-			item = typed(item, apiVersion, strings.TrimSuffix(kind, "List"))
+			item = withType(item, apiVersion, strings.TrimSuffix(kind, "List"))
 		}
 		m := &Manifest{begin: l.of.begin, origin: l.conversion.At(path)}
 		m.Item = path[1].Index() + 1
@@ -159,8 +159,8 @@ func (l *list) add(text []byte, apiVersion, kind string, at value.Path) bool {
 	return true
 }
 
-// typed returns an object in JSON with an apiVersion and a kind, which replace others.
-func typed(object []byte, apiVersion, kind string) []byte {
+// withType returns an object in JSON with an apiVersion and a kind, which replace others.
+func withType(object []byte, apiVersion, kind string) []byte {
 	members := map[string]json.RawMessage{}
 	if json.Unmarshal(object, &members) != nil {
 		return object
@@ -186,11 +186,9 @@ func typed(object []byte, apiVersion, kind string) []byte {
 
 // repeated returns a manifest for a duplicate key of a list outside of its items.
 func (m *Manifest) repeated(d value.DuplicatePlace) *Manifest {
-	at := d.Position
-	failed := &Manifest{origin: m.origin, begin: m.begin}
-	failed.Document = engine.Document{YAML: []byte{}, Origin: &failed.origin}
-	failed.Err = &engine.Error{
-		Reason: engine.ReasonManifestUnreadable, Message: `duplicate field "` + d.Path.Dotted() + `"`, Position: &at,
-	}
-	return failed
+	field := d.Path.Dotted()
+	return failed(m.origin, m.begin, engine.Violation{
+		Type: engine.TypeDuplicateField, Field: field, Pointer: d.Path.Pointer(), Position: &d.Position,
+		Message: `duplicate field "` + field + `"`,
+	})
 }

@@ -126,12 +126,24 @@ func (r *reader) documents(begin int) {
 
 // unreadable adds a manifest with an error.
 func (r *reader) unreadable(offset int, message string) {
-	at := r.text.Position(offset)
-	m := &Manifest{origin: r.text.At(offset), begin: offset}
-	m.Document = engine.Document{YAML: []byte{}, Origin: &m.origin}
-	m.Err = &engine.Error{Reason: engine.ReasonManifestUnreadable, Message: message, Position: &at}
-	r.manifests = append(r.manifests, m)
+	origin := r.text.At(offset)
+	r.manifests = append(r.manifests, failed(origin, offset, engine.Violation{
+		Type: engine.TypeSyntax, Message: message, Position: ptr(r.text.Position(offset)),
+	}))
 }
+
+// failed returns a manifest without content that cannot be read for a reason.
+func failed(origin value.Origin, begin int, reason engine.Violation) *Manifest {
+	m := &Manifest{origin: origin, begin: begin}
+	m.Document = engine.Document{YAML: []byte{}, Origin: &m.origin}
+	reason.Detail, reason.Step = reason.Message, engine.StepDecode
+	m.Err = &engine.Error{
+		Reason: engine.ReasonManifestUnreadable, Message: reason.Message, Violations: []engine.Violation{reason}, Position: reason.Position,
+	}
+	return m
+}
+
+func ptr[T any](v T) *T { return &v }
 
 // identify sets the identities of manifests, with several goroutines.
 func identify(list []*Manifest) {

@@ -58,7 +58,7 @@ func (s *evaluationService) open(ctx context.Context, r evaluation) (*batch, err
 	b := &batch{catalog: r.GetCatalog(), items: r.GetItems(), limits: s.limits.Documents, faults: s.faults}
 	err := checkLength(b.items, "items", "max_batch_items", s.limits.MaxBatchItems)
 	if err == nil {
-		b.inlineCrds, err = inlineCrds(r.GetCrds())
+		b.inlineCrds, err = inlineCrds(ctx, r.GetCrds())
 	}
 	if err == nil {
 		err = b.setOptions(r.GetOptions())
@@ -74,11 +74,11 @@ func (s *evaluationService) open(ctx context.Context, r evaluation) (*batch, err
 }
 
 // inlineCrds returns the CRDs of a request.
-func inlineCrds(crds []*crdevalv1.Document) ([]engine.Document, error) {
+func inlineCrds(ctx context.Context, crds []*crdevalv1.Document) ([]engine.Document, error) {
 	if err := checkLength(crds, "crds", "max_inline_crds", maxInlineCrds); err != nil {
 		return nil, err
 	}
-	return givenList("crds", crds)
+	return givenList(ctx, "crds", crds)
 }
 
 // openView returns the current view of a catalog with the inline CRDs of a request.
@@ -148,7 +148,7 @@ func (b *batch) run(
 	workers := min(s.Seats(), (n+itemsPerWorker-1)/itemsPerWorker)
 	// Items are taken one by one: items in a share behind a slow item would miss the deadline.
 	conversion.Run(ctx, workers, n, func(ctx context.Context) (func(int), func()) {
-		r := resolver{view: b.view, limits: b.limits}
+		r := resolver{view: b.view, limits: b.limits, origins: originsOf(ctx)}
 		work := s.Start(ctx)
 		return func(i int) {
 			if err := work.Item(func(ctx context.Context) error { return b.evaluate(ctx, &r, i, evaluate) }); err != nil {

@@ -15,8 +15,12 @@ func (s *registryService) SetConversion(
 	if err := required("crd", r.GetCrd()); err != nil {
 		return nil, err
 	}
+	rules, err := given(originsOf(ctx), r.GetRules())
+	if err != nil {
+		return nil, err
+	}
 	done, err := s.registry.SetConversion(ctx, r.GetCatalog(), r.GetCrd(), registry.ConversionChange{
-		Rules: given(r.GetRules()), Etag: r.GetEtag(), ValidateOnly: r.GetValidateOnly(),
+		Rules: rules, Etag: r.GetEtag(), ValidateOnly: r.GetValidateOnly(),
 	})
 	if err != nil {
 		return nil, err

@@ -290,8 +290,8 @@ func TestConversionErrors(t *testing.T) {
 		t.Error(text)
 	}
 	a := w.do("POST", toSetConversion, "crd:\n- [\n", "Content-Type", asYAML)
-	if text := a.status(t).Message(); !strings.Contains(text, "conversion rules: ") || !strings.Contains(text, "line") {
-		t.Error(text)
+	if text := a.status(t).Message(); !strings.Contains(text, "conversion rules: ") || !strings.Contains(a.text, `"line":"2"`) {
+		t.Error(a.text)
 	}
 }
 

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 
@@ -25,7 +26,7 @@ type registryService struct {
 
 // RegisterCrd registers a CRD if it is accepted.
 func (s *registryService) RegisterCrd(ctx context.Context, r *crdevalv1.RegisterCrdRequest) (*crdevalv1.RegisterCrdResponse, error) {
-	one, err := submission(r)
+	one, err := submission(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +37,7 @@ func (s *registryService) RegisterCrd(ctx context.Context, r *crdevalv1.Register
 	if err != nil {
 		return nil, err
 	}
-	m := registration(done[0].Registration)
+	m := registration(ctx, r.GetManifest(), done[0].Registration)
 	return m, s.addStatus(m, done[0].Registration.Report, r.GetWithStatus())
 }
 
@@ -56,7 +57,7 @@ func (s *registryService) addStatus(m *crdevalv1.RegisterCrdResponse, r *engine.
 
 // CheckCrd returns what RegisterCrd would return, and stores nothing.
 func (s *registryService) CheckCrd(ctx context.Context, r *crdevalv1.CheckCrdRequest) (*crdevalv1.CheckCrdResponse, error) {
-	one, err := submission(&crdevalv1.RegisterCrdRequest{Manifest: r.GetManifest(), FieldValidation: r.GetFieldValidation()})
+	one, err := submission(ctx, &crdevalv1.RegisterCrdRequest{Manifest: r.GetManifest(), FieldValidation: r.GetFieldValidation()})
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +65,7 @@ func (s *registryService) CheckCrd(ctx context.Context, r *crdevalv1.CheckCrdReq
 	if err != nil {
 		return nil, err
 	}
-	m := registration(done)
+	m := registration(ctx, r.GetManifest(), done)
 	if err := s.addStatus(m, done.Report, r.GetWithStatus()); err != nil {
 		return nil, err
 	}
@@ -72,7 +73,7 @@ func (s *registryService) CheckCrd(ctx context.Context, r *crdevalv1.CheckCrdReq
 }
 
 // submission checks and converts a RegisterCrdRequest or a RegisterCrdsEntry.
-func submission(r interface {
+func submission(ctx context.Context, r interface {
 	GetManifest() *crdevalv1.Document
 	GetConversion() *crdevalv1.Document
 	GetEtag() string
@@ -86,11 +87,16 @@ func submission(r interface {
 		return registry.Submission{}, err
 	}
 	s := registry.Submission{
-		Manifest: given(r.GetManifest()), Conversion: given(r.GetConversion()),
 		Precondition: registry.Precondition{
 			Etag: r.GetEtag(), CreateOnly: r.GetCreateOnly(), NotOlderThan: r.GetNotOlderThan(),
 		},
 		AsStored: r.GetAsStored(), FieldValidation: validation,
+	}
+	if s.Manifest, err = given(originsOf(ctx), r.GetManifest()); err != nil {
+		return s, err
+	}
+	if s.Conversion, err = given(originsOf(ctx), r.GetConversion()); err != nil {
+		return s, err
 	}
 	if s.Manifest.Absent() {
 		return s, invalid("manifest", "manifest is required: a CustomResourceDefinition")
@@ -98,11 +104,17 @@ func submission(r interface {
 	return s, s.Validate()
 }
 
-func registration(done registry.Registration) *crdevalv1.RegisterCrdResponse {
-	return &crdevalv1.RegisterCrdResponse{
+func registration(
+	ctx context.Context, manifest *crdevalv1.Document, done registry.Registration,
+) *crdevalv1.RegisterCrdResponse {
+	m := &crdevalv1.RegisterCrdResponse{
 		Accepted: done.Outcome != registry.Rejected, Report: report(done.Report), Crd: crd(done.CRD, false), Token: done.Token,
 		Outcome: outcome(done.Outcome),
 	}
+	if of := originsOf(ctx); of != nil && m.Report != nil {
+		m.Report.Warnings = slices.Concat(warnings(of.Warnings(manifest)), m.GetReport().GetWarnings())
+	}
+	return m
 }
 
 func outcome(o registry.Outcome) crdevalv1.RegistrationOutcome {
@@ -120,7 +132,7 @@ func (s *registryService) RegisterCrds(
 	var list []registry.Submission
 	var indexes []int // of the results, for the elements of list
 	for i, e := range r.GetEntries() {
-		one, err := submission(e)
+		one, err := submission(ctx, e)
 		if err != nil {
 			m.Results[i] = &crdevalv1.RegisterCrdsResult{Result: &crdevalv1.RegisterCrdsResult_Error{Error: s.faults.status(ctx, err)}}
 			continue
@@ -134,7 +146,7 @@ func (s *registryService) RegisterCrds(
 	var b budget
 	b.reset(s.limits.maxDocumentBytes(), len(m.Results)*reservedResultBytes)
 	for i := range done {
-		m.Results[indexes[i]] = s.registerResult(ctx, &b, &done[i])
+		m.Results[indexes[i]] = s.registerResult(ctx, &b, r.GetEntries()[indexes[i]].GetManifest(), &done[i])
 		if done[i].Registration.Token != "" {
 			m.Token = token
 		}
@@ -143,7 +155,9 @@ func (s *registryService) RegisterCrds(
 }
 
 // registerResult returns the result of an entry, shortened to the outcome if it does not fit in the response.
-func (s *registryService) registerResult(ctx context.Context, b *budget, done *registry.Submitted) *crdevalv1.RegisterCrdsResult {
+func (s *registryService) registerResult(
+	ctx context.Context, b *budget, manifest *crdevalv1.Document, done *registry.Submitted,
+) *crdevalv1.RegisterCrdsResult {
 	if done.Err != nil {
 		st := s.faults.status(ctx, done.Err)
 		m := &crdevalv1.RegisterCrdsResult{Result: &crdevalv1.RegisterCrdsResult_Error{Error: st}}
@@ -156,7 +170,7 @@ func (s *registryService) registerResult(ctx context.Context, b *budget, done *r
 		}
 		return m
 	}
-	full := registration(done.Registration)
+	full := registration(ctx, manifest, done.Registration)
 	full.Report.Versions = nil
 	result := &crdevalv1.RegisterCrdsResult_Registration{Registration: full}
 	m := &crdevalv1.RegisterCrdsResult{Crd: bounded(done.Registration.Report.Name, maxErrorBytes/8), Result: result}

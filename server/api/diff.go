@@ -13,7 +13,7 @@ func (s *registryService) DiffCrd(ctx context.Context, r *crdevalv1.DiffCrdReque
 	if err := checkLength(r.GetObjects(), "objects", "max_batch_items", s.limits.MaxBatchItems); err != nil {
 		return nil, err
 	}
-	c, err := comparison(r)
+	c, err := comparison(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -46,9 +46,14 @@ func (s *registryService) DiffCrd(ctx context.Context, r *crdevalv1.DiffCrdReque
 }
 
 // comparison checks and converts the manifests and objects of a request.
-func comparison(r *crdevalv1.DiffCrdRequest) (c registry.Comparison, err error) {
-	c = registry.Comparison{New: given(r.GetManifest()), Base: given(r.GetBase()), Name: r.GetCrd(),
-		Revision: r.GetRevision(), Tries: int(r.GetCounterexampleTries())}
+func comparison(ctx context.Context, r *crdevalv1.DiffCrdRequest) (c registry.Comparison, err error) {
+	c = registry.Comparison{Name: r.GetCrd(), Revision: r.GetRevision(), Tries: int(r.GetCounterexampleTries())}
+	if c.New, err = given(originsOf(ctx), r.GetManifest()); err != nil {
+		return c, err
+	}
+	if c.Base, err = given(originsOf(ctx), r.GetBase()); err != nil {
+		return c, err
+	}
 	const exclude = "%s and base exclude each other: compare with a registered CRD or with a manifest"
 	switch hasBase := r.GetBase() != nil; {
 	case c.New.Absent():
@@ -63,7 +68,7 @@ func comparison(r *crdevalv1.DiffCrdRequest) (c registry.Comparison, err error) 
 	case hasBase && c.Revision != "":
 		return c, invalid("revision", exclude, "revision")
 	}
-	c.Objects, err = givenList("objects", r.GetObjects())
+	c.Objects, err = givenList(ctx, "objects", r.GetObjects())
 	return c, err
 }
 

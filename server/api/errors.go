@@ -78,9 +78,9 @@ type Error struct {
 	Reason       crdevalv1.ErrorReason
 	Message      string
 	Metadata     map[string]string
+	Violations   []engine.Violation // of a document or a body that cannot be read
 	RetryDelay   time.Duration      // of OVERLOADED, with jitter; 0: about a second
 	report       *engine.Report     // of a rejected CRD; nil otherwise
-	violations   []engine.Violation // of a document that cannot be read
 	shuttingDown bool               // OVERLOADED because the server shuts down
 }
 
@@ -180,7 +180,7 @@ var limitNames = map[string]string{"max_table_bytes": "max_message_bytes", "max_
 // engineProblem converts an error of the engine.
 func engineProblem(e *engine.Error) *Error {
 	p := &Error{
-		Reason: reasonNamed(string(e.Reason)), Message: e.Message, Metadata: map[string]string{}, violations: e.Violations,
+		Reason: reasonNamed(string(e.Reason)), Message: e.Message, Metadata: map[string]string{}, Violations: e.Violations,
 	}
 	if e.Reason == engine.ReasonObjectRejected { // an old object that no API server could have stored
 		p.Reason, p.Metadata["field"] = crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT, "old_object"
@@ -257,9 +257,8 @@ func (e *Error) status() *statusv1.Status {
 		info.Metadata["omitted_violations"] = strconv.Itoa(omitted)
 		details = append(details, excerpt)
 	}
-	if len(e.violations) > 0 {
-		list := e.violations[:min(len(e.violations), maxErrorDetails)]
-		details = append(details, &crdevalv1.ViolationList{Violations: violations(list)})
+	if len(e.Violations) > 0 {
+		details = append(details, violationExcerpt(e.Violations))
 	}
 	if e.Reason == crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED {
 		delay := cmp.Or(e.RetryDelay, Jitter(defaultRetryDelay))
@@ -271,6 +270,17 @@ func (e *Error) status() *statusv1.Status {
 		}
 	}
 	return st
+}
+
+// violationExcerpt returns the first violations of a document that cannot be read, with bounded texts.
+func violationExcerpt(all []engine.Violation) *crdevalv1.ViolationList {
+	list := slices.Clone(all[:min(len(all), maxErrorDetails)])
+	for i := range list {
+		for _, text := range []*string{&list[i].Field, &list[i].Message, &list[i].Detail, &list[i].Pointer} {
+			*text = bounded(*text, maxErrorBytes/8)
+		}
+	}
+	return &crdevalv1.ViolationList{Violations: violations(list)}
 }
 
 // call returns the status of a whole call as an error. Errors of gRPC are statuses already.

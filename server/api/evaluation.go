@@ -136,6 +136,7 @@ func judging(f judgement) evaluator[crdevalv1.VerdictResult] {
 			if err != nil {
 				return nil, err
 			}
+			v.Warnings = withPlace(r.origins, m.GetObject(), v.Warnings)
 			return b.verdictResult(v)
 		},
 		fail: func(st *statusv1.Status) *crdevalv1.VerdictResult {
@@ -161,6 +162,7 @@ func transforming(f transformation) evaluator[crdevalv1.TransformResult] {
 			transformed := &crdevalv1.TransformedObject{Revision: d.Revision(), Rejection: rejectionIn(err)}
 			switch {
 			case err == nil:
+				t.Warnings = withPlace(r.origins, m.GetObject(), t.Warnings)
 				if err := b.budget.prepare(0, t.Pruned, t.Defaulted); err != nil {
 					return nil, err
 				}

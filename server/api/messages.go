@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -122,15 +123,50 @@ func timestamp(t time.Time) *timestamppb.Timestamp {
 	return timestamppb.New(t)
 }
 
+// Origins know where the documents of a request are in its body. Callers in the same process set them in the context of
+// the call: messages have no place for them.
+type Origins interface {
+	// Origin returns the origin of a document of the request, nil if it has none. The error says that the document cannot be
+	// read, and is nil for one that the engine can report itself.
+	Origin(d *crdevalv1.Document) (*engine.Origin, error)
+	// Warnings returns the warnings about the place of a document in the body.
+	Warnings(d *crdevalv1.Document) []engine.Warning
+}
+
+type originsKey struct{}
+
+// WithOrigins returns a context for calls in the same process. Positions of their results are those in the body, and its
+// YAML documents are manifests: see engine.Document.Origin.
+func WithOrigins(ctx context.Context, o Origins) context.Context {
+	return context.WithValue(ctx, originsKey{}, o)
+}
+
+// originsOf returns the Origins of a context, or nil.
+func originsOf(ctx context.Context) Origins {
+	o, _ := ctx.Value(originsKey{}).(Origins)
+	return o
+}
+
 // given converts a Document of a request.
-func given(d *crdevalv1.Document) engine.Document {
+func given(o Origins, d *crdevalv1.Document) (document engine.Document, err error) {
 	switch c := d.GetContent().(type) {
 	case *crdevalv1.Document_Json:
-		return engine.JSON(present(c.Json))
+		document = engine.JSON(present(c.Json))
 	case *crdevalv1.Document_Yaml:
-		return engine.YAML(present(c.Yaml))
+		document = engine.YAML(present(c.Yaml))
 	}
-	return engine.Document{}
+	if o != nil && d != nil {
+		document.Origin, err = o.Origin(d)
+	}
+	return document, err
+}
+
+// withPlace returns warnings with those about the place of a document before them.
+func withPlace(o Origins, d *crdevalv1.Document, list []engine.Warning) []engine.Warning {
+	if o == nil {
+		return list
+	}
+	return slices.Concat(o.Warnings(d), list)
 }
 
 // present makes nil bytes empty ones: nil means absent to the engine.
@@ -142,13 +178,17 @@ func present(text []byte) []byte {
 }
 
 // givenList converts a list of Documents. An empty Document is an error.
-func givenList(field string, list []*crdevalv1.Document) ([]engine.Document, error) {
+func givenList(ctx context.Context, field string, list []*crdevalv1.Document) (all []engine.Document, err error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
-	all := make([]engine.Document, len(list))
+	origins := originsOf(ctx)
+	all = make([]engine.Document, len(list))
 	for i, d := range list {
-		if all[i] = given(d); all[i].Absent() {
+		if all[i], err = given(origins, d); err != nil {
+			return nil, err
+		}
+		if all[i].Absent() {
 			return nil, invalid(field, "%s[%d] is empty: set it to JSON or YAML", field, i)
 		}
 	}

@@ -48,14 +48,14 @@ func (s *presentationService) subject(ctx context.Context, r objectRequest, list
 	if err := checkLength(list, "objects", "max_batch_items", s.limits.MaxBatchItems); err != nil {
 		return nil, err
 	}
-	objects, err := givenList("objects", list)
+	objects, err := givenList(ctx, "objects", list)
 	if err != nil {
 		return nil, err
 	}
 	if r.GetCrd() == "" && len(objects) == 0 {
 		return nil, invalid("crd", "crd is required if there are no objects")
 	}
-	crds, err := inlineCrds(r.GetCrds())
+	crds, err := inlineCrds(ctx, r.GetCrds())
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (s *presentationService) subject(ctx context.Context, r objectRequest, list
 	if len(objects) > 0 {
 		first = objects[0]
 	}
-	lookup := resolver{view: view, limits: s.limits.Documents}
+	lookup := resolver{view: view, limits: s.limits.Documents, origins: originsOf(ctx)}
 	d, err := lookup.definition(ctx, &crdevalv1.EvaluationItem{Crd: r.GetCrd(), Revision: r.GetRevision()}, first)
 	if err != nil {
 		return nil, err
@@ -169,12 +169,14 @@ func (s *presentationService) GetScale(ctx context.Context, r *crdevalv1.GetScal
 
 // SetScale returns an object with the replicas of a Scale.
 func (s *presentationService) SetScale(ctx context.Context, r *crdevalv1.SetScaleRequest) (*crdevalv1.SetScaleResponse, error) {
-	scale := given(r.GetScale())
+	scale, err := given(originsOf(ctx), r.GetScale())
+	if err != nil {
+		return nil, err
+	}
 	if scale.Absent() {
 		return nil, invalid("scale", "scale is required: an autoscaling/v1 Scale")
 	}
 	m := &crdevalv1.SetScaleResponse{}
-	var err error
 	m.Object, m.Rejection, m.Revision, err = s.scale(ctx, r, r.GetObject(), func(ctx context.Context, on *subject) ([]byte, error) {
 		text, err := on.definition.SetScale(ctx, on.version, on.objects[0], scale)
 		if e := (*engine.Error)(nil); errors.As(err, &e) {
@@ -189,7 +191,7 @@ func (s *presentationService) SetScale(ctx context.Context, r *crdevalv1.SetScal
 func (s *presentationService) scale(
 	ctx context.Context, r objectRequest, object *crdevalv1.Document, f func(context.Context, *subject) ([]byte, error),
 ) (document *crdevalv1.Document, rejected *crdevalv1.Rejection, revision string, err error) {
-	if given(object).Absent() {
+	if object.GetContent() == nil {
 		return nil, nil, "", invalid("object", "object is required")
 	}
 	on, err := s.subject(ctx, r, []*crdevalv1.Document{object})

@@ -14,12 +14,13 @@ import (
 
 // A resolver finds the CRDs of items in a view. It remembers them, and is not safe for concurrent use.
 type resolver struct {
-	view   registry.View
-	limits engine.Limits
-	last   target
-	found  *engine.Definition            // of last; nil: none yet
-	head   []byte                        // the beginning of the object of last; nil if that does not name its kind
-	known  map[target]*engine.Definition // without last
+	view    registry.View
+	limits  engine.Limits
+	origins Origins // of the documents of items, or nil
+	last    target
+	found   *engine.Definition            // of last; nil: none yet
+	head    []byte                        // the beginning of the object of last; nil if that does not name its kind
+	known   map[target]*engine.Definition // without last
 }
 
 // target names a CRD, either by its name or by the apiVersion and the kind of an object.
@@ -107,7 +108,7 @@ func (r *resolver) guess(ctx context.Context, item *crdevalv1.EvaluationItem, o 
 func (r *resolver) judge(
 	ctx context.Context, m *crdevalv1.EvaluationItem, o engine.EvaluationOptions, f judgement,
 ) (v *engine.Verdict, err error) {
-	item, err := engineItem(m)
+	item, err := engineItem(r.origins, m)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +135,7 @@ func (r *resolver) judge(
 
 // prepare returns the CRD and the item for a call other than Validate and Admit.
 func (r *resolver) prepare(ctx context.Context, m *crdevalv1.EvaluationItem) (*engine.Definition, engine.Item, error) {
-	item, err := engineItem(m)
+	item, err := engineItem(r.origins, m)
 	if err != nil {
 		return nil, item, err
 	}
@@ -162,13 +163,22 @@ func beyondBody(m *crdevalv1.EvaluationItem) string {
 }
 
 // engineItem checks and converts an item.
-func engineItem(m *crdevalv1.EvaluationItem) (item engine.Item, err error) {
+func engineItem(origins Origins, m *crdevalv1.EvaluationItem) (item engine.Item, err error) {
 	item = engine.Item{
-		Version: m.GetVersion(), Object: given(m.GetObject()), OldObject: given(m.GetOldObject()), Subresource: m.GetSubresource(),
-		Namespace: m.GetNamespace(), Name: m.GetName(), GeneratedName: m.GetGeneratedName(), OldDecoded: m.GetOldObjectDecoded(),
+		Version: m.GetVersion(), Subresource: m.GetSubresource(), Namespace: m.GetNamespace(), Name: m.GetName(),
+		GeneratedName: m.GetGeneratedName(), OldDecoded: m.GetOldObjectDecoded(),
+	}
+	if item.Object, err = given(origins, m.GetObject()); err != nil {
+		return item, err
+	}
+	if item.OldObject, err = given(origins, m.GetOldObject()); err != nil {
+		return item, err
 	}
 	if p := m.GetPatch(); p != nil {
-		item.Patch = &engine.Patch{Document: given(p.GetPatch())}
+		item.Patch = &engine.Patch{}
+		if item.Patch.Document, err = given(origins, p.GetPatch()); err != nil {
+			return item, err
+		}
 		switch p.GetType() {
 		case crdevalv1.PatchType_PATCH_TYPE_MERGE:
 			item.Patch.Type = engine.MergePatch

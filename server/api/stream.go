@@ -299,7 +299,7 @@ func (t *stream[M, R]) sendChunk(ctx context.Context, c *chunk[R]) error {
 // evaluateAgain evaluates an item of a chunk alone.
 func (t *stream[M, R]) evaluateAgain(ctx context.Context, c *chunk[R], i int) error {
 	return t.unlessEnded(ctx, func() {
-		r := resolver{view: c.view, limits: c.limits}
+		r := resolver{view: c.view, limits: c.limits, origins: originsOf(ctx)}
 		if err := t.service.scheduler.Run(ctx, func(ctx context.Context) error {
 			return c.evaluate(ctx, &r, i, func(ctx context.Context, r *resolver, i int) (err error) {
 				c.results[i], err = t.evaluate(c.batch, ctx, r, c.items[i])

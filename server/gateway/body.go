@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,8 +17,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/value"
-	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/flow"
@@ -41,14 +40,9 @@ type body struct {
 	form   *form             // of the answer; nil where there is only one
 	held   *reservation
 
-	request   any                   // what it was decoded into, whose documents are slices of data unless there is a source
-	source    *value.YAMLSource     // of a YAML body that was converted to JSON
-	manifests []*workspace.Manifest // of a YAML body of manifests, in the order of the entries
-	err       error                 // of decoding
+	bodyOrigins
+	err error // of decoding
 }
-
-// bodyKey is the key of the *body in a request's context.
-type bodyKey struct{}
 
 // Read implements io.Reader: grpc-gateway has nothing to read.
 func (*body) Read([]byte) (int, error) { return 0, io.EOF }
@@ -243,7 +237,7 @@ func unsupportedMedia(r *http.Request, supported string) error {
 
 // decode reads the body into v and keeps the error, of which grpc-gateway has only the text.
 func (b *body) decode(v any) error {
-	b.request = v
+	b.text = value.NewText(b.data)
 	if b.err = b.decodeInto(v); b.err == nil {
 		b.err = b.checkPath(v)
 		b.form.apply(v)
@@ -251,7 +245,7 @@ func (b *body) decode(v any) error {
 	return b.err
 }
 
-// decodeInto leaves a YAML body YAML if the body is a document as a whole. It converts any other to JSON.
+// decodeInto leaves YAML documents YAML if the body is one, or has manifests. It converts another YAML body to JSON.
 func (b *body) decodeInto(v any) error {
 	if r, ok := v.(*crdevalv1.RegisterCrdsRequest); ok {
 		if taken, err := b.takeManifests(r); taken {
@@ -260,34 +254,40 @@ func (b *body) decodeInto(v any) error {
 	}
 	switch {
 	case !b.yaml:
-		return withHint(unmarshal(b.data, v, b.lists), v, b.data)
+		return withHint(unmarshal(b.data, v, b.lists, nil), v)
 	case len(bytes.TrimSpace(b.data)) == 0:
 		return errEmptyBody
 	}
 	if v, ok := v.(**crdevalv1.Document); ok {
-		*v = yamlDocument(b.data)
-		return nil
+		return b.takeDocument(v)
 	}
 	return b.decodeYAML(v)
 }
 
 // withHint adds to the error of a JSON body what the client may have meant.
-func withHint(err error, v any, data []byte) error {
+func withHint(err error, v any) error {
 	at, ok := errors.AsType[*bodyError](err)
 	if !ok {
 		return err
 	}
-	s := scanner{src: data}
+	at.findSyntax()
+	s := scanner{src: at.body}
 	if first := s.peek(); first != 0 && first != '{' && first != '[' {
 		at.text += "; if it is YAML, send Content-Type: application/yaml"
 	}
-	if _, many := v.(batch); !many || at.path != "" {
-		return err
-	}
-	if members, _ := s.members("apiVersion", "kind"); len(members) > 0 {
-		at.text = `the body is an object and not a request: send {"items": [{"object": …}]}, with the object in place of …`
-	}
+	at.suggestItems(v)
 	return err
+}
+
+// suggestItems explains the error if the body of a batch is an object.
+func (e *bodyError) suggestItems(v any) {
+	if _, many := v.(batch); !many || e.path != "" || e.kind == engine.TypeSyntax {
+		return
+	}
+	s := scanner{src: e.body}
+	if members, _ := s.members("apiVersion", "kind"); len(members) > 0 {
+		e.text = `the body is an object and not a request: send {"items": [{"object": …}]}, with the object in place of …`
+	}
 }
 
 // batch is a request with items.
@@ -326,20 +326,17 @@ func (b *body) status() error {
 		return failure(crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "the body: "+limit.Error(),
 			map[string]string{"maximum": strconv.FormatInt(limit.Maximum, 10)})
 	}
-	text := b.err.Error()
+	if at, ok := errors.AsType[*bodyError](b.err); ok {
+		return malformedAt(at.Error(), at.violation())
+	}
 	if syntax, ok := errors.AsType[*value.SyntaxError](b.err); ok {
-		text = "the body: " + text
-		if syntax.Line > 0 && syntax.Column > 0 { // the texts of YAML have the line themselves
-			text = fmt.Sprintf("the body, line %d, column %d: %s", syntax.Line, syntax.Column, syntax.Error())
-		}
+		at := syntax.Position()
+		return malformedAt(atPosition(at, syntax.Sentence()), engine.Violation{
+			Type: engine.TypeSyntax, Message: syntax.Sentence(), Detail: syntax.Sentence(), Position: &at, Step: engine.StepDecode,
+		})
 	}
-	return malformed(text, nil)
-}
-
-// restorePositions makes the positions of an answer those in the body.
-func restorePositions(ctx context.Context, _ http.ResponseWriter, answer proto.Message) error {
-	if b, ok := ctx.Value(bodyKey{}).(*body); ok {
-		b.restorePositions(answer)
+	if e, ok := errors.AsType[*engine.Error](b.err); ok && len(e.Violations) > 0 {
+		return malformedAt(atPosition(*e.Position, e.Message), e.Violations...)
 	}
-	return nil
+	return malformed(b.err.Error(), nil)
 }

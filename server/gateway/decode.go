@@ -13,6 +13,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/value"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
 )
@@ -22,7 +24,11 @@ type decoder struct {
 	scanner
 	path  []step
 	lists map[string]api.ListLimit // of the message that is the body; nil: no limits
+	found documentPaths            // of the documents; nil: not needed
 }
+
+// documentPaths are the paths of the documents in a body.
+type documentPaths map[*crdevalv1.Document]value.Path
 
 // step is a field or, with an empty name, an index.
 type step struct {
@@ -32,8 +38,8 @@ type step struct {
 
 // decodeMessage reads src, which is one JSON value, into the struct m. It rejects unknown fields, fields given twice,
 // values of a wrong type, and lists beyond their limits, at the first element too many.
-func decodeMessage(src []byte, m reflect.Value, lists map[string]api.ListLimit) error {
-	d := decoder{scanner: scanner{src: src}, lists: lists}
+func decodeMessage(src []byte, m reflect.Value, lists map[string]api.ListLimit, found documentPaths) error {
+	d := decoder{scanner: scanner{src: src}, lists: lists, found: found}
 	err := d.start()
 	if err == nil {
 		err = d.message(typeOf(m.Type()), m)
@@ -42,7 +48,7 @@ func decodeMessage(src []byte, m reflect.Value, lists map[string]api.ListLimit) 
 		err = d.end()
 	}
 	if at, ok := errors.AsType[*bodyError](err); ok {
-		at.path = d.pathText()
+		at.path, at.pointer = d.pathText(), d.valuePath().With(at.member...).Pointer()
 	}
 	return err
 }
@@ -67,6 +73,17 @@ func isNull(raw []byte) bool { return string(raw) == "null" }
 
 func yamlDocument(text []byte) *crdevalv1.Document {
 	return &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: text}}
+}
+
+// valuePath returns the path as a value.Path.
+func (d *decoder) valuePath() value.Path {
+	path := make(value.Path, len(d.path))
+	for i, s := range d.path {
+		if path[i] = value.Name(s.name); s.name == "" {
+			path[i] = value.At(s.index)
+		}
+	}
+	return path
 }
 
 func (d *decoder) pathText() string {
@@ -100,10 +117,10 @@ func (d *decoder) message(t *messageType, m reflect.Value) error {
 		switch {
 		case f == nil:
 			d.pos = start
-			return d.fail("unknown field %q: %s", name, t.fieldNames())
+			return d.failMember(engine.TypeUnknownField, name, "unknown field %q: %s", name, t.fieldNames())
 		case given&(1<<f.Index()) != 0:
 			d.pos = start
-			return d.fail("the field %q is given twice", name)
+			return d.failMember(engine.TypeDuplicateField, name, "the field %q is given twice", name)
 		}
 		given |= 1 << f.Index()
 		d.path = append(d.path, step{name: f.name})
@@ -113,6 +130,15 @@ func (d *decoder) message(t *messageType, m reflect.Value) error {
 		d.path = d.path[:len(d.path)-1]
 		return nil
 	})
+}
+
+// failMember returns an error about a member of the object at the path.
+func (d *decoder) failMember(kind string, name []byte, format string, args ...any) error {
+	err := d.fail(format, args...)
+	if at, ok := errors.AsType[*bodyError](err); ok {
+		at.kind, at.member = kind, value.Path{value.Name(string(name))}
+	}
+	return err
 }
 
 // field reads the value of f. null leaves the field absent.
@@ -181,7 +207,10 @@ func (d *decoder) single(f *field, to reflect.Value) error {
 	case document:
 		raw, err := d.value()
 		if err == nil {
-			to.Set(reflect.ValueOf(api.JSON(raw)))
+			given := api.JSON(raw)
+			if to.Set(reflect.ValueOf(given)); d.found != nil {
+				d.found[given] = d.valuePath()
+			}
 		}
 		return err
 	case message:

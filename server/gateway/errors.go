@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/value"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
@@ -34,6 +35,17 @@ func invalid(format string, args ...any) error {
 // malformed returns a MALFORMED_BODY error.
 func malformed(message string, metadata map[string]string) error {
 	return failure(crdevalv1.ErrorReason_ERROR_REASON_MALFORMED_BODY, message, metadata)
+}
+
+// malformedAt returns a MALFORMED_BODY error with violations, of which the first has a position.
+func malformedAt(message string, violations ...engine.Violation) *api.Error {
+	metadata := map[string]string{}
+	if at := violations[0].Position; at != nil && at.Line > 0 {
+		metadata["line"], metadata["column"] = strconv.Itoa(at.Line), strconv.Itoa(at.Column)
+	}
+	return &api.Error{
+		Reason: crdevalv1.ErrorReason_ERROR_REASON_MALFORMED_BODY, Message: message, Metadata: metadata, Violations: violations,
+	}
 }
 
 // unsupported returns a MEDIA_TYPE_NOT_SUPPORTED error.

@@ -111,7 +111,6 @@ func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Ha
 		}),
 		runtime.WithOutgoingHeaderMatcher(func(string) (string, bool) { return "", false }),
 		runtime.WithOutgoingTrailerMatcher(func(string) (string, bool) { return "", false }),
-		runtime.WithForwardResponseOption(restorePositions),
 		runtime.WithForwardResponseOption(writeHead),
 		runtime.WithForwardResponseRewriter(rewriteBody),
 		runtime.WithDisablePathLengthFallback(),

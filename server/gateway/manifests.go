@@ -3,15 +3,7 @@ package gateway
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"regexp"
-	"strconv"
-	"strings"
-
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
-	statusv1 "google.golang.org/genproto/googleapis/rpc/status"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/value"
@@ -67,32 +59,29 @@ func (b *body) addEntry(into *crdevalv1.RegisterCrdsRequest, manifest *crdevalv1
 }
 
 // listInYAML matches what may be a List in YAML, which has to be converted as a whole.
-var listInYAML = regexp.MustCompile(`\bkind["']?\s*:\s*["']?(` + workspace.CRDKind + `)?List\b`)
+var listInYAML = regexp.MustCompile(`\bkind["']?\s*:\s*["']?\w*List\b`)
 
 // takeYAMLManifests is takeManifests for YAML.
 func (b *body) takeYAMLManifests(into *crdevalv1.RegisterCrdsRequest) (taken bool, err error) {
-	documents := workspace.Read(b.data)
-	if len(documents) == 0 {
-		return true, errEmptyBody
-	}
-	if len(documents) == 1 && !b.isManifest() {
-		return false, nil // decoding the request reports the error
-	}
 	if listInYAML.Match(b.data) {
 		if err := b.reserveNodes(); err != nil {
 			return true, err
 		}
 	}
-	b.manifests = []*workspace.Manifest{}
+	documents := workspace.ReadText(b.text)
+	if len(documents) == 0 {
+		return true, errEmptyBody
+	}
+	if len(documents) == 1 && documents[0].Kind == "" && !kindInYAML.Match(b.data) {
+		return false, nil // decoding the request reports the error
+	}
+	b.manifests = make(map[*crdevalv1.Document]*workspace.Manifest, len(documents))
 	for _, m := range documents {
-		document := yamlDocument(m.Document.YAML)
-		if m.Document.JSON != nil {
-			document = api.JSON(m.Document.JSON)
-		}
+		document := documentOf(m)
 		if err := b.addEntry(into, document); err != nil {
 			return true, err
 		}
-		b.manifests = append(b.manifests, m)
+		b.manifests[document] = m
 	}
 	return true, nil
 }
@@ -100,72 +89,57 @@ func (b *body) takeYAMLManifests(into *crdevalv1.RegisterCrdsRequest) (taken boo
 // kindInYAML matches a manifest in its usual form: its kind begins a line.
 var kindInYAML = regexp.MustCompile(`(?m)^["']?kind["']?\s*:`)
 
-// isManifest reports whether a body of one YAML document has a kind.
-func (b *body) isManifest() bool {
-	if kindInYAML.Match(b.data) {
-		return true
+// takeDocument reads a YAML body that is one document. A List is a document here.
+func (b *body) takeDocument(into **crdevalv1.Document) error {
+	*into = yamlDocument(b.text.Bytes())
+	if !hasMarker(b.text.Bytes()) && !startsAsJSON(b.text.Bytes()) {
+		return nil
 	}
-	if s := (scanner{src: b.data}); s.peek() != '{' {
-		return false
+	if err := b.reserveNodes(); err != nil {
+		return err
 	}
-	_, kind, err := engine.TypeMetaOf(engine.YAML(b.data), b.limits)
-	return err == nil && kind != ""
-}
-
-// restoreManifests is restorePositions for a YAML body of manifests.
-func (b *body) restoreManifests(answer proto.Message) {
-	a, ok := answer.(*crdevalv1.RegisterCrdsResponse)
-	if !ok || len(a.GetResults()) != len(b.manifests) {
-		return
-	}
-	for i, result := range a.GetResults() {
-		m := b.manifests[i]
-		movePositions(positionsIn(result.ProtoReflect(), "position"), m)
-		restoreManifestError(result.GetError(), m)
-	}
-}
-
-// restoreManifestError makes an error about a manifest that cannot be read name the line in the body.
-func restoreManifestError(st *statusv1.Status, m *workspace.Manifest) {
-	info := api.ErrorInfoOf(st)
-	if info.GetReason() != "MANIFEST_UNREADABLE" {
-		return
-	}
-	text, line, _ := m.Describe(errors.New(st.GetMessage()))
-	st.Message = text
-	if n, err := strconv.Atoi(info.GetMetadata()["line"]); err == nil && line > 0 {
-		info.Metadata["line"] = strconv.Itoa(m.Position("", engine.Position{Line: n}).Line)
-		setErrorInfo(st, info)
-	}
-	moveViolations(st, func(positions []located) { movePositions(positions, m) })
-}
-
-// movePositions makes positions in a manifest those in the body.
-func movePositions(positions []located, m *workspace.Manifest) {
-	for _, p := range positions {
-		at := m.Position(p.pointer, engine.Position{Line: int(p.GetLine()), Column: int(p.GetColumn()), Offset: int(p.GetOffset())})
-		p.Line, p.Column, p.Offset = int32(at.Line), int32(at.Column), int64(at.Offset)
-	}
-}
-
-// moveViolations changes the positions of the violations in the details of a status.
-func moveViolations(st *statusv1.Status, move func([]located)) {
-	for i, detail := range st.GetDetails() {
-		list := &crdevalv1.ViolationList{}
-		if !detail.MessageIs(list) || detail.UnmarshalTo(list) != nil {
-			continue
+	list := workspace.ReadText(b.text)
+	switch {
+	case len(list) == 0 || list[0].Item > 0 && list[len(list)-1].Number == 1:
+		return nil
+	case list[len(list)-1].Number > 1:
+		at := list[0]
+		for _, at = range list {
+			if at.Number > 1 {
+				break
+			}
 		}
-		move(positionsIn(list.ProtoReflect(), "position"))
-		if moved, err := anypb.New(list); err == nil {
-			st.Details[i] = moved
+		return b.secondDocument(at.Start())
+	}
+	if _, err := originOf(list[0]); err != nil {
+		return err
+	}
+	*into = documentOf(list[0])
+	b.manifests = map[*crdevalv1.Document]*workspace.Manifest{*into: list[0]}
+	return nil
+}
+
+// startsAsJSON reports whether a text begins with an object in braces, which is probably JSON.
+func startsAsJSON(text []byte) bool {
+	s := scanner{src: text}
+	return s.peek() == '{'
+}
+
+// hasMarker reports whether a YAML text may have a line that begins or ends a document, or a directive.
+func hasMarker(text []byte) bool {
+	for _, marker := range []string{"---", "...", "%"} {
+		if bytes.HasPrefix(text, []byte(marker)) || bytes.Contains(text, []byte("\n"+marker)) {
+			return true
 		}
 	}
+	return false
 }
 
-// setErrorInfo replaces the first detail of a status.
-func setErrorInfo(st *statusv1.Status, info *errdetails.ErrorInfo) {
-	if detail, err := anypb.New(info); err == nil {
-		st.Details[0] = detail
+// secondDocument returns the error of a body with several documents.
+func (b *body) secondDocument(at value.Position) error {
+	return &bodyError{
+		body: b.text.Bytes(), offset: at.Offset, kind: engine.TypeSyntax,
+		text: "a second document begins here; send one document at a time",
 	}
 }
 
@@ -188,25 +162,36 @@ func (b *body) reserveNodes() error {
 	return b.held.take(int64(nodes) * yamlNodeBytes)
 }
 
-// decodeYAML converts the body to JSON and reads that into v.
+// decodeYAML converts the body to JSON, as clients convert manifests, and reads that into v.
 func (b *body) decodeYAML(v any) error {
 	if err := b.reserveNodes(); err != nil {
 		return err
 	}
-	converted, source, err := value.YAMLToJSON(b.data, b.limits)
-	if syntax, ok := errors.AsType[*value.SyntaxError](err); ok &&
-		strings.Contains(syntax.Text, "unsupported map key of type: %!s(<nil>)") {
-		return &value.SyntaxError{
-			Offset: -1, Line: syntax.Line, Column: syntax.Column, Text: "yaml: a key is null: keys are strings, so quote it", Cause: err,
-		}
-	}
+	text := b.text.Bytes()
+	converted, conversion, err := b.text.Convert(0, len(text), b.limits)
 	if err != nil {
 		return err
 	}
-	if strict := source.StrictError(); strict != nil { // JSON has each key once, so it must be reported here
-		text := strings.TrimPrefix(strict.Error(), "yaml: unmarshal errors:\n  ")
-		return fmt.Errorf("the body has duplicate keys: %s", strings.ReplaceAll(text, "\n  ", "; "))
+	if hasMarker(text) {
+		if end, more := value.IgnoredText(text); more {
+			return b.secondDocument(b.text.Position(end))
+		}
 	}
-	b.source = source
-	return withHint(unmarshal(converted, v, b.lists), v, converted)
+	b.conversion, b.paths = conversion, documentPaths{}
+	err = unmarshal(converted, v, b.lists, b.paths)
+	if at, ok := errors.AsType[*bodyError](err); ok {
+		at.suggestItems(v)
+		at.follow(b.text, conversion)
+	}
+	return err
+}
+
+// follow makes an error about converted JSON one about the YAML text.
+func (e *bodyError) follow(text *value.Text, conversion *value.Conversion) {
+	origin := conversion.At(nil)
+	found, _ := origin.Ranges(nil, false).Find(e.pointer)
+	e.body, e.offset = text.Bytes(), found.Value.Begin
+	if len(e.member) > 0 {
+		e.offset = found.Key.Begin
+	}
 }

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/api"
 )
 
 // The routes of the API are annotations in proto/crdeval/v1. To add a route, annotate its method and run make generate.
@@ -168,7 +169,7 @@ func (g *gateway) call(w http.ResponseWriter, r *http.Request, rt *route, params
 	}
 	g.withBody(w, r, g.readBody, func(r *http.Request, b *body) {
 		b.params, b.form = params, f
-		r = r.WithContext(context.WithValue(r.Context(), bodyKey{}, b))
+		r = r.WithContext(api.WithOrigins(r.Context(), b))
 		r.Body = b
 		r.Header.Set("Content-Type", mediaJSON) // grpc-gateway has one marshaler; b knows what the body is
 		next(w, r, params)

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -10,25 +11,71 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // A bodyError says where a body is not the JSON of its message.
 type bodyError struct {
-	body   []byte
-	offset int
-	path   string
-	text   string
+	body    []byte
+	offset  int
+	path    string
+	pointer string     // to the path and the member
+	member  value.Path // the member of the object at the path that is wrong, empty for the value there
+	kind    string     // the type of the violation, "" for a value that is not what it should be
+	text    string
 }
 
 // Error returns line, column, path and what is wrong.
 func (e *bodyError) Error() string {
-	before := e.body[:min(e.offset, len(e.body))]
 	text := e.text
 	if e.path != "" {
 		text = e.path + ": " + text
 	}
-	column := 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
-	return fmt.Sprintf("the body, line %d, column %d: %s", 1+bytes.Count(before, []byte{'\n'}), column, text)
+	return atPosition(e.position(), text)
+}
+
+// atPosition returns an error text with a position in the body.
+func atPosition(p value.Position, text string) string {
+	if p.Line == 0 {
+		return "the body: " + text
+	}
+	return fmt.Sprintf("the body, line %d, column %d: %s", p.Line, p.Column, text)
+}
+
+func (e *bodyError) position() value.Position {
+	return value.NewText(e.body).Position(e.offset)
+}
+
+// violation returns the error as a violation.
+func (e *bodyError) violation() engine.Violation {
+	at := e.position()
+	field := e.path
+	for _, s := range e.member {
+		field = strings.TrimPrefix(field+"."+s.Key(), ".")
+	}
+	return engine.Violation{
+		Type: cmp.Or(e.kind, engine.TypeDecode), Field: field, Pointer: e.pointer, Message: e.text, Detail: e.text, Position: &at,
+		Step: engine.StepDecode,
+	}
+}
+
+// findSyntax makes the error one about the syntax of the JSON, if that is wrong at an earlier place. The end of a value is
+// found by its brackets alone.
+func (e *bodyError) findSyntax() {
+	var none struct{}
+	syntax, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(e.body, &none))
+	if !ok {
+		return
+	}
+	e.kind = engine.TypeSyntax
+	if syntax.Error() == "unexpected end of JSON input" {
+		return // e says which value does not end
+	}
+	if at := int(syntax.Offset) - 1; at < e.offset && len(bytes.TrimSpace(e.body[:max(at, 0)])) > 0 {
+		e.offset, e.path, e.pointer, e.member, e.text = at, "", "", nil, "invalid JSON: "+syntax.Error()
+	}
 }
 
 var errEmptyBody = errors.New("the body is empty: send the JSON or YAML of the request")

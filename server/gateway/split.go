@@ -18,8 +18,9 @@ type piece struct {
 	offset int64 // of text, in bytes
 }
 
-// splitter cuts a body into pieces as it arrives: JSON into lines, YAML into documents as value.SplitYAML does. Lines
-// end with a line feed. It skips lines of white space, and documents that have only comments.
+// splitter cuts a body into pieces as it arrives: JSON into lines, YAML into documents, at each line that begins with
+// ---. Package workspace reads the pieces of YAML. Lines end with a line feed. It skips lines of white space, and
+// documents that have only comments.
 type splitter struct {
 	from             *bufio.Reader
 	max              int          // bytes of a piece
@@ -27,7 +28,7 @@ type splitter struct {
 	yaml             bool
 	at               piece // where the next line begins
 	current          piece
-	started, content bool // whether the current document has begun, and whether the current piece has content
+	started, content bool // whether the current piece has a line, and whether it has content
 }
 
 func newSplitter(from io.Reader, max int64, held *reservation, yaml bool) *splitter {
@@ -43,7 +44,7 @@ func (s *splitter) ready() bool {
 	if !s.yaml {
 		return bytes.IndexByte(waiting, '\n') >= 0
 	}
-	return bytes.Contains(waiting, []byte("\n---")) || bytes.Contains(waiting, []byte("\n..."))
+	return bytes.Contains(waiting, []byte("\n---"))
 }
 
 // next returns the next piece with content. The error at the end of the body is io.EOF, an error of ours is a status.
@@ -99,26 +100,32 @@ func (s *splitter) add(start piece, line []byte) (ended piece, ok bool) {
 		s.content = len(bytes.TrimLeft(line, " \t\r\n")) > 0
 		return s.end(s.at)
 	}
-	text := line
-	if start.offset == 0 {
-		text = bytes.TrimPrefix(text, byteOrderMark)
-	}
-	switch marker, rest := value.DocumentMarker(text); marker {
-	case '-':
-		if s.started {
-			s.current.text = s.current.text[:len(s.current.text)-len(line)]
-			ended, ok = s.end(start)
-			s.current.text = bytes.Clone(line)
+	switch rest, separates := bytes.CutPrefix(line, []byte("---")); {
+	case separates && s.started:
+		s.current.text = s.current.text[:len(s.current.text)-len(line)]
+		ended, ok = s.end(start)
+		if !value.HasContent(rest) { // the document begins after the line
+			s.held.give(int64(len(line)))
+			s.current.line, s.current.offset = s.at.line, s.at.offset
+			return ended, ok
 		}
-		s.started, s.content = true, value.HasContent(rest)
-	case '.':
-		return s.end(s.at)
+		s.current.text, s.content = bytes.Clone(line), true
+	case separates:
+		s.content = value.HasContent(rest)
+	case !s.content && isEnd(line): // not before an object, but at the end nothing is wrong with it
+		s.held.give(int64(len(s.current.text) - len(line)))
+		s.current = piece{text: bytes.Clone(line), line: start.line, offset: start.offset}
 	default:
-		if value.HasContent(text) && (s.started || text[0] != '%') {
-			s.started, s.content = true, true
-		}
+		s.content = s.content || value.HasContent(line)
 	}
+	s.started = true
 	return ended, ok
+}
+
+// isEnd reports whether a line ends a YAML document.
+func isEnd(line []byte) bool {
+	marker, _ := value.DocumentMarker(line)
+	return marker == '.'
 }
 
 // end ends the current piece. The next one begins at next.

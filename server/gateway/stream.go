@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/transport"
@@ -75,7 +76,12 @@ func (s *itemStream) receive() ([]proto.Message, error) {
 	if err := s.RecvMsg(response); err != nil {
 		return nil, err
 	}
-	return elements(response, "Results"), nil
+	list := reflect.ValueOf(response).Elem().FieldByName("Results")
+	results := make([]proto.Message, list.Len())
+	for i := range results {
+		results[i] = list.Index(i).Interface().(proto.Message)
+	}
+	return results, nil
 }
 
 // stream answers AdmitStream and ReadStream: it reads items from the body as they arrive, and writes a line of JSON for
@@ -155,7 +161,7 @@ func (g *gateway) openStream(
 	if err != nil {
 		return nil, err
 	}
-	to, err := call.open(ctx, g.conn, first, catalog, crds)
+	to, err := call.open(api.WithOrigins(ctx, from.origins), g.conn, first, catalog, crds)
 	if err != nil {
 		return nil, err
 	}
@@ -195,12 +201,12 @@ func (s *streamReader) readCRDs(n int, limit api.ListLimit) (crds []*crdevalv1.D
 		s.paced.done()
 	}()
 	total := int64(0)
-	for len(crds) < n {
+	for pieces := 0; pieces < n; {
 		p, err := s.from.next()
 		switch {
 		case err == nil:
 		case errors.Is(err, io.EOF):
-			return nil, invalid(`the query parameter "crds" is %d, and the body has only %d lines or documents`, n, len(crds))
+			return nil, invalid(`the query parameter "crds" is %d, and the body has only %d lines or documents`, n, pieces)
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			return nil, s.paced.late(fmt.Sprintf(
 				"the CRDs at the beginning of the body arrived too slowly: the limit is %s plus one second per %d bytes", s.held.of.patience, transport.BytesPerSecond))
@@ -211,13 +217,26 @@ func (s *streamReader) readCRDs(n int, limit api.ListLimit) (crds []*crdevalv1.D
 			return nil, api.LimitExceeded("max_message_bytes", int(s.max),
 				"the CRDs at the beginning of the body have more bytes than half of the limit max_message_bytes, which is %d", s.max)
 		}
-		document := yamlDocument(p.text)
-		if !s.yaml {
-			document = api.JSON(bytes.TrimSpace(p.text))
-		}
-		crds = append(crds, document)
+		crds = append(crds, s.crdsOf(p)...)
+		pieces++
 	}
 	return crds, nil
+}
+
+// crdsOf returns the CRDs in a piece.
+func (s *streamReader) crdsOf(p piece) (crds []*crdevalv1.Document) {
+	if s.yaml {
+		for _, m := range workspace.ReadText(pieceText(p)) {
+			crds = append(crds, s.place(m))
+		}
+		return crds
+	}
+	d := api.JSON(bytes.TrimSpace(p.text))
+	if at := sliceOffset(p.text, d.GetJson()); at >= 0 {
+		o := pieceText(p).At(at)
+		s.origins.set(d, streamOrigin{origin: &o})
+	}
+	return []*crdevalv1.Document{d}
 }
 
 // isYAMLStream reports whether a streamed body is YAML, and not JSON.

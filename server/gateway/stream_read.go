@@ -9,15 +9,15 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	statusv1 "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/api"
 )
 
 const (
@@ -28,11 +28,10 @@ const (
 	maxRecords = 4096
 )
 
-// record is where an item is in the body, for its result.
+// record is what is known about an item until its result arrives.
 type record struct {
-	line   int
-	column int // of the object's first byte, from 0
-	offset int64
+	item   *crdevalv1.EvaluationItem
+	line   int              // of the body, on which it begins
 	failed *statusv1.Status // why the piece is not an item; nil for items
 }
 
@@ -50,7 +49,8 @@ type streamReader struct {
 	yaml, bare bool
 	begun      bool        // some of the body was read before the call began
 	records    chan record // of the items in their order
-	ended      chan error  // receives why the body was not read to its end, a status, or nil
+	origins    *streamOrigins
+	ended      chan error // receives why the body was not read to its end, a status, or nil
 	items      []*crdevalv1.EvaluationItem
 	bytes      int
 }
@@ -58,7 +58,7 @@ type streamReader struct {
 func newStreamReader(paced *pacedBody, max int64, held *reservation, yaml, bare bool) *streamReader {
 	return &streamReader{
 		from: newSplitter(paced, max, held, yaml), paced: paced, held: held, max: max, yaml: yaml, bare: yaml || bare,
-		records: make(chan record, maxRecords), ended: make(chan error, 1),
+		records: make(chan record, maxRecords), origins: &streamOrigins{}, ended: make(chan error, 1),
 	}
 }
 
@@ -79,10 +79,9 @@ func (s *streamReader) readItems(ctx context.Context) error {
 			return nil //nolint:nilerr // the call has ended
 		}
 		p, err := s.from.next()
-		var item *crdevalv1.EvaluationItem
-		var at record
+		var found []record
 		if err == nil {
-			item, at, err = s.item(p)
+			found, err = s.itemsOf(p)
 		}
 		if err != nil {
 			_ = s.flush() // likewise
@@ -91,12 +90,20 @@ func (s *streamReader) readItems(ctx context.Context) error {
 			}
 			return unreadable(err)
 		}
-		s.items = append(s.items, item)
-		s.bytes += len(p.text)
-		select {
-		case s.records <- at:
-		case <-ctx.Done():
-			return nil
+		if s.bytes += len(p.text); len(found) == 0 {
+			s.held.give(int64(len(p.text)))
+			s.bytes -= len(p.text)
+		}
+		for _, r := range found {
+			if len(s.items) == messageItems && s.flush() != nil {
+				return nil
+			}
+			s.items = append(s.items, r.item)
+			select {
+			case s.records <- r:
+			case <-ctx.Done():
+				return nil
+			}
 		}
 	}
 }
@@ -112,77 +119,90 @@ func (s *streamReader) flush() error {
 	return err
 }
 
-// item returns the item of a piece. JSON that is not an item has an error in its record, and an empty item keeps the
-// order of results. Other text ends the stream, since it is unknown where the next piece begins.
-func (s *streamReader) item(p piece) (*crdevalv1.EvaluationItem, record, error) {
-	at := record{line: p.line, offset: p.offset}
-	if s.yaml {
-		return &crdevalv1.EvaluationItem{Object: yamlDocument(p.text)}, at, nil
+// pieceText returns the text of a piece, with positions in the body.
+func pieceText(p piece) *value.Text {
+	return value.NewTextAt(p.text, value.Position{Line: p.line, Offset: int(p.offset)})
+}
+
+// itemsOf returns the items of a piece: those of a list in YAML, none of a null document, one otherwise.
+func (s *streamReader) itemsOf(p piece) (found []record, err error) {
+	if !s.yaml {
+		r, err := s.item(p)
+		return []record{r}, err
 	}
+	manifests := workspace.ReadText(pieceText(p))
+	for _, m := range manifests {
+		r := record{item: &crdevalv1.EvaluationItem{Object: s.place(m)}, line: p.line}
+		if len(manifests) > 1 {
+			r.line = m.Line()
+		}
+		found = append(found, r)
+	}
+	return found, nil
+}
+
+// place returns the document of a manifest, and remembers where it is.
+func (s *streamReader) place(m *workspace.Manifest) *crdevalv1.Document {
+	d := documentOf(m)
+	o, err := originOf(m)
+	if e, ok := errors.AsType[*engine.Error](err); ok {
+		object := *e
+		object.Reason = engine.ReasonObjectUnreadable
+		err = &object
+	}
+	s.origins.set(d, streamOrigin{o, err, m.Warnings})
+	return d
+}
+
+// item returns the item of a line. JSON that is not an item has an error in its record, and an empty item keeps the
+// order of results. Other text ends the stream, since it is unknown where the next piece begins.
+func (s *streamReader) item(p piece) (r record, err error) {
 	p.text = bytes.TrimRight(p.text, "\r\n") // a slice of the same memory
-	item := &crdevalv1.EvaluationItem{}
-	var err error
+	r = record{item: &crdevalv1.EvaluationItem{}, line: p.line}
 	if s.bare {
-		item.Object, err = decodeDocument(p.text)
+		r.item.Object, err = decodeDocument(p.text)
 	} else {
-		err = unmarshal(p.text, item, nil)
+		err = unmarshal(p.text, r.item, nil, nil)
 	}
 	if err != nil {
 		err = lineError(p, err)
 		if s.bare || !json.Valid(p.text) {
-			return nil, at, err
+			return r, err
 		}
-		at.failed = status.Convert(err).Proto()
-		return &crdevalv1.EvaluationItem{}, at, nil
+		return record{item: &crdevalv1.EvaluationItem{}, line: p.line, failed: status.Convert(err).Proto()}, nil
 	}
-	at.locate(p, item.GetObject().GetJson())
-	return item, at, nil
+	text := pieceText(p)
+	for _, d := range r.documents() {
+		if at := sliceOffset(p.text, d.GetJson()); at >= 0 {
+			o := text.At(at)
+			s.origins.set(d, streamOrigin{origin: &o})
+		}
+	}
+	return r, nil
 }
 
-// locate notes where an object is that is a part of a piece.
-func (r *record) locate(p piece, object []byte) {
-	at := sliceOffset(p.text, object)
-	if at < 0 {
-		return
-	}
-	r.offset += int64(at)
-	r.line += bytes.Count(p.text[:at], []byte{'\n'})
-	r.column = utf8.RuneCount(p.text[bytes.LastIndexByte(p.text[:at], '\n')+1 : at])
-}
-
-// restore makes the positions of a result those in the body, and the lines that an error names.
-func (r *record) restore(result proto.Message) {
-	shiftPositions(positionsIn(result.ProtoReflect(), "position"), r.line, r.column, int(r.offset))
-	if failed, ok := result.(interface{ GetError() *statusv1.Status }); ok {
-		r.restoreError(failed.GetError())
-	}
-}
-
-func (r *record) restoreError(st *statusv1.Status) {
-	info := api.ErrorInfoOf(st)
-	line, err := strconv.Atoi(info.GetMetadata()["line"])
-	if err != nil || info.GetReason() != "OBJECT_UNREADABLE" {
-		return
-	}
-	if column, err := strconv.Atoi(info.GetMetadata()["column"]); err == nil && line == 1 {
-		info.Metadata["column"] = strconv.Itoa(column + r.column)
-	}
-	info.Metadata["line"] = strconv.Itoa(line + r.line - 1)
-	st.Message = workspace.ShiftLines(st.GetMessage(), r.line-1)
-	setErrorInfo(st, info)
-	moveViolations(st, func(positions []located) { shiftPositions(positions, r.line, r.column, int(r.offset)) })
+// documents returns the documents of the item.
+func (r *record) documents() []*crdevalv1.Document {
+	return []*crdevalv1.Document{r.item.GetObject(), r.item.GetOldObject(), r.item.GetPatch().GetPatch()}
 }
 
 // lineError returns the status of a line that is not what it should be.
 func lineError(p piece, err error) error {
+	violation := engine.Violation{Type: engine.TypeSyntax, Message: err.Error(), Step: engine.StepDecode}
+	place := fmt.Sprintf("line %d", p.line)
 	text := err.Error()
 	if at, ok := errors.AsType[*bodyError](err); ok {
-		if text = strings.Replace(at.text, "(the body ends here)", "(the line ends here)", 1); at.path != "" {
+		at.findSyntax()
+		at.text = strings.Replace(at.text, "(the body ends here)", "(the line ends here)", 1)
+		at.text = strings.Replace(at.text, "a body is one value", "a line is one value", 1)
+		violation = at.violation()
+		position := pieceText(p).Position(at.offset)
+		violation.Position = &position
+		place += fmt.Sprintf(", column %d", position.Column)
+		if text = at.text; at.path != "" {
 			text = at.path + ": " + text
 		}
-		text = fmt.Sprintf("column %d: %s", 1+utf8.RuneCount(p.text[:min(at.offset, len(p.text))]), text)
 	}
-	text = strings.Replace(text, "a body is one value", "a line is one value", 1)
 	hint := "each line is an EvaluationItem of JSON"
 	switch begin := bytes.TrimLeft(p.text, " \t"); {
 	case len(begin) > 0 && begin[0] != '{':
@@ -190,5 +210,7 @@ func lineError(p piece, err error) error {
 	case bytes.Contains(p.text, []byte(`"apiVersion"`)):
 		hint += ", or with the query parameter bare=true an object"
 	}
-	return malformed(fmt.Sprintf("line %d, %s (%s)", p.line, text, hint), map[string]string{"line": fmt.Sprint(p.line)})
+	failed := malformedAt(fmt.Sprintf("%s: %s (%s)", place, text, hint), violation)
+	failed.Metadata["line"] = strconv.Itoa(p.line)
+	return failed
 }

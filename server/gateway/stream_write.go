@@ -72,6 +72,7 @@ func (s *streamReader) writeResults(ctx context.Context, lines chan<- []byte) {
 		for _, result := range results {
 			at := <-s.records // sent before its item
 			text = at.appendLine(text, index, result)
+			s.origins.remove(at.documents()...)
 			index++
 		}
 		if errors.Is(err, io.EOF) {
@@ -105,8 +106,6 @@ func (s *streamReader) writeResults(ctx context.Context, lines chan<- []byte) {
 func (r *record) appendLine(dst []byte, index int64, result proto.Message) []byte {
 	if r.failed != nil {
 		result = &crdevalv1.VerdictResult{Result: &crdevalv1.VerdictResult_Error{Error: r.failed}}
-	} else {
-		r.restore(result)
 	}
 	text, err := Marshaler{}.Marshal(result)
 	if err != nil {

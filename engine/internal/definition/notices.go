@@ -185,7 +185,7 @@ func (s *Source) noteEnum(object uint32, m *Manifest, note noteFunc) {
 			return // a default, or properties
 		}
 		at := s.Doc.PositionAt(path)
-		note(path, s.Hints(m).EnumValue(path, d.Str(of), at.Offset),
+		note(path, s.Hints(m).EnumValue(path, d.Str(of), at),
 			"the value %s of the enum never matches: the type of the schema is %s", shortText(d, c), d.Str(of))
 	}
 }

@@ -88,19 +88,19 @@ func (f *Finder) Violation(v *violation.Violation, at *value.Position) *Hint {
 	case v.Type == violation.TypeUnknownField && len(v.Path) > 0:
 		return f.ask(v.Path, func() *Hint { return f.unknown(v.Path) })
 	case at != nil && f.top.api.Known():
-		return f.ask(v.Path, func() *Hint { return f.manifest(v, at.Offset) })
+		return f.ask(v.Path, func() *Hint { return f.manifest(v, f.index(*at)) })
 	case v.Type == violation.TypeDecode && v.Want != "" && at != nil:
 		return f.ask(v.Path, func() *Hint {
 			if node := f.at(v.Path); node != 0 {
-				return f.converted(node, at.Offset, []string{v.Want})
+				return f.converted(node, f.index(*at), []string{v.Want})
 			}
 			return nil
 		})
 	case v.Step != violation.Schema || at == nil:
 	case v.Type == field.ErrorTypeNotSupported:
-		return f.ask(v.Path, func() *Hint { return f.enum(v.Path, at.Offset) })
+		return f.ask(v.Path, func() *Hint { return f.enum(v.Path, f.index(*at)) })
 	case v.Type == field.ErrorTypeTypeInvalid:
-		return f.ask(v.Path, func() *Hint { return f.wrongType(v.Path, at.Offset) })
+		return f.ask(v.Path, func() *Hint { return f.wrongType(v.Path, f.index(*at)) })
 	}
 	return nil
 }

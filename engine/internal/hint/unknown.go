@@ -46,8 +46,8 @@ func (f *Finder) unquoted(path value.Path, here target) *Hint {
 	if source == nil || node == 0 {
 		return nil
 	}
-	offset, key := f.doc.KeyPosition(node, path).Offset, path[len(path)-1].Key()
-	if offset >= len(source) {
+	offset, key := f.index(f.doc.KeyPosition(node, path)), path[len(path)-1].Key()
+	if offset < 0 || offset >= len(source) {
 		return nil
 	}
 	text := anchored(source, offset)

@@ -166,6 +166,14 @@ func (f *Finder) source() []byte {
 	return nil
 }
 
+// index returns the index in source of a position.
+func (f *Finder) index(p value.Position) int {
+	if f.origin == nil {
+		return p.Offset
+	}
+	return f.origin.Text().Index(p)
+}
+
 // anchored returns the text from a value at an offset, without its anchor and its tag. For an alias, it is the text from
 // the last value before it with that anchor.
 func anchored(text []byte, offset int) []byte {

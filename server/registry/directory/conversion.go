@@ -42,8 +42,8 @@ func (l *Loader) setConversions(ctx context.Context) error {
 			reject(m.Line(), 0, "error", fmt.Sprintf(
 				"catalog %q has no CRD %s: register it, or correct crd; the rules are set when the CRD is there", l.o.Catalog, k.crd))
 		case err != nil:
-			text, line, column := m.Describe(err)
-			reject(max(line, m.Line()), column, "error", text)
+			line, column := positionOf(err)
+			reject(max(line, m.Line()), column, "error", err.Error())
 		default:
 			l.recordConversion(ctx, c, m, &done, reject)
 		}

@@ -121,6 +121,21 @@ func TestOtherFiles(t *testing.T) {
 	}
 }
 
+// TestUnusualDocuments: fragments are skipped, unreadable documents are errors at their position, and the rest is loaded.
+func TestUnusualDocuments(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	fragment := "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: fs.directory.example.com}\nspec: {conversion: {strategy: None}}\n"
+	put(t, filepath.Join(dir, "a.yaml"), fragment+"---\n"+crd("as", "1"))
+	put(t, filepath.Join(dir, "b.yaml"), "null\n--- {kind: a}\n---\n"+crd("bs", "1")+"...\nmore: 1\n---\na: [\n")
+	w := watch(t, newBackend(t), dir)
+	w.eventually("as:1 bs:1")
+	w.logged(1, "level=WARN", "skipped a CRD without group, kind or versions", "a.yaml:1", "fs.directory.example.com")
+	w.logged(1, "level=ERROR", "b.yaml:2:1", "only a comment may follow the separator")
+	w.logged(1, "level=WARN", "a part of a file is ignored", "b.yaml:")
+	w.logged(2, "level=ERROR", "b.yaml:")
+}
+
 func TestNoCRD(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
 )
 
@@ -244,7 +245,7 @@ func (l *Loader) parse(ctx context.Context, f *file, content []byte, log *slog.L
 	before := slices.Concat(f.keys, f.retained)
 	f.keys, f.retained, f.errors, f.manifests = nil, nil, 0, map[key]*manifest{}
 	unnamed := false // a manifest may be one of the earlier ones
-	manifests := workspace.Read(content)
+	manifests := workspace.Parse(workspace.Source{}, content, 0).Manifests
 	if len(manifests) == 0 {
 		f.invalid(ctx, log, f.path, "the file has no documents")
 		unnamed = true
@@ -257,14 +258,17 @@ func (l *Loader) parse(ctx context.Context, f *file, content []byte, log *slog.L
 	}
 }
 
-// add adds a manifest. It returns false if the manifest may be one with an unreadable name.
+// add adds a manifest. It returns false if the manifest may be one that was registered before.
 func (f *file) add(ctx context.Context, log *slog.Logger, m *manifest) bool {
 	if m.Err != nil {
-		text, line, column := m.Describe(m.Err)
-		f.invalid(ctx, log, position(f.path, line, column), text)
+		line, column := positionOf(m.Err)
+		f.invalid(ctx, log, position(f.path, line, column), m.Err.Error())
 		return false
 	}
 	at := position(f.path, m.Line(), 0)
+	for _, w := range m.Warnings {
+		log.WarnContext(ctx, "a part of a file is ignored", "file", position(f.path, w.Position.Line, w.Position.Column), "warning", w.Text)
+	}
 	k := key{crd: m.CRD, rules: m.Conversion}
 	switch {
 	case k.rules && k.crd == "":
@@ -273,12 +277,17 @@ func (f *file) add(ctx context.Context, log *slog.Logger, m *manifest) bool {
 	case k.rules:
 		f.addKey(ctx, log, at, k, m)
 		return true
-	case m.Kind != workspace.CRDKind:
+	case m.AsCRD() == nil:
 		log.DebugContext(ctx, "skipped a manifest that is not a CRD", "file", at, "apiVersion", m.APIVersion, "kind", m.Kind)
 		return true
 	}
 	if k.crd = m.Name; k.crd == "" {
 		f.invalid(ctx, log, at, "the CRD has no valid metadata.name")
+		return false
+	}
+	if m.AsCRD().IsFragment() {
+		log.WarnContext(ctx, "skipped a CRD without group, kind or versions, such as a patch; what was registered before stays",
+			"file", at, "crd", m.Name)
 		return false
 	}
 	f.addKey(ctx, log, at, k, m)
@@ -299,6 +308,14 @@ func (f *file) addKey(ctx context.Context, log *slog.Logger, at string, k key, m
 func (f *file) invalid(ctx context.Context, log *slog.Logger, at, text string) {
 	f.errors++
 	log.ErrorContext(ctx, "a manifest cannot be read; what was registered before stays", "file", at, "error", text)
+}
+
+// positionOf returns the position of an error about a manifest, 0 if it is unknown.
+func positionOf(err error) (line, column int) {
+	if e, ok := errors.AsType[*engine.Error](err); ok && e.Position != nil {
+		return e.Position.Line, e.Position.Column
+	}
+	return 0, 0
 }
 
 // position formats a position in a file. line and column are 0 if they are unknown.

@@ -187,8 +187,8 @@ func (l *Loader) record(ctx context.Context, c *registration, result registry.Su
 	}
 	reject := l.rejecter(ctx, c, "a CRD is rejected; the previously registered version, if any, stays")
 	if result.Err != nil {
-		text, line, column := m.Describe(result.Err)
-		reject(cmp.Or(line, m.Line()), column, "error", text)
+		line, column := positionOf(result.Err)
+		reject(cmp.Or(line, m.Line()), column, "error", result.Err.Error())
 		return
 	}
 	rejectViolations(m, report.Violations, reject)

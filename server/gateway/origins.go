@@ -1,0 +1,123 @@
+package gateway
+
+import (
+	"sync"
+
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/workspace"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/api"
+)
+
+// bodyOrigins are the origins of the documents of a body. They are complete before the call.
+type bodyOrigins struct {
+	text       *value.Text                                 // the body
+	conversion *value.Conversion                           // of a YAML body that was converted to JSON, else nil
+	paths      documentPaths                               // of its documents
+	manifests  map[*crdevalv1.Document]*workspace.Manifest // of a YAML body of manifests
+}
+
+var _ api.Origins = (*bodyOrigins)(nil)
+
+// Origin implements api.Origins. Most documents of a body are slices of it.
+func (b *bodyOrigins) Origin(d *crdevalv1.Document) (*engine.Origin, error) {
+	if m := b.manifests[d]; m != nil {
+		return originOf(m)
+	}
+	if path, ok := b.paths[d]; ok {
+		o := b.conversion.At(path)
+		return &o, nil
+	}
+	text := d.GetJson()
+	if text == nil {
+		text = d.GetYaml()
+	}
+	at := sliceOffset(b.text.Bytes(), text)
+	if at < 0 {
+		return nil, nil
+	}
+	o := b.text.At(at)
+	return &o, nil
+}
+
+// Warnings implements api.Origins.
+func (b *bodyOrigins) Warnings(d *crdevalv1.Document) []engine.Warning {
+	if m := b.manifests[d]; m != nil {
+		return m.Warnings
+	}
+	return nil
+}
+
+// originOf returns the origin of a manifest. The error is that of a manifest without content: the engine reports others.
+func originOf(m *workspace.Manifest) (*engine.Origin, error) {
+	if m.Err != nil && len(m.Document.JSON)+len(m.Document.YAML) == 0 {
+		return nil, m.Err
+	}
+	return m.Document.Origin, nil
+}
+
+// documentOf returns the message of a manifest.
+func documentOf(m *workspace.Manifest) *crdevalv1.Document {
+	if m.Document.JSON != nil {
+		return api.JSON(m.Document.JSON)
+	}
+	return yamlDocument(m.Document.YAML)
+}
+
+// streamOrigins are the origins of the documents of a streamed body whose results have not arrived. They are safe for
+// concurrent use.
+type streamOrigins struct {
+	mu  sync.Mutex
+	all map[*crdevalv1.Document]streamOrigin
+}
+
+type streamOrigin struct {
+	origin   *engine.Origin
+	err      error
+	warnings []engine.Warning
+}
+
+var _ api.Origins = (*streamOrigins)(nil)
+
+// Origin implements api.Origins.
+func (s *streamOrigins) Origin(d *crdevalv1.Document) (*engine.Origin, error) {
+	o := s.of(d)
+	return o.origin, o.err
+}
+
+// Warnings implements api.Origins.
+func (s *streamOrigins) Warnings(d *crdevalv1.Document) []engine.Warning { return s.of(d).warnings }
+
+func (s *streamOrigins) of(d *crdevalv1.Document) streamOrigin {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all[d]
+}
+
+func (s *streamOrigins) set(d *crdevalv1.Document, o streamOrigin) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all == nil {
+		s.all = map[*crdevalv1.Document]streamOrigin{}
+	}
+	s.all[d] = o
+}
+
+// remove forgets documents.
+func (s *streamOrigins) remove(documents ...*crdevalv1.Document) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, d := range documents {
+		delete(s.all, d)
+	}
+}
+
+// sliceOffset returns the offset of a part in a text, -1 if it is not a slice of the text.
+func sliceOffset(text, part []byte) int {
+	at := cap(text) - cap(part) // both end where their memory ends
+	if len(part) == 0 || at < 0 || at+len(part) > len(text) || &text[at] != &part[0] {
+		return -1
+	}
+	return at
+}
