@@ -67,13 +67,13 @@ func (y *YAMLSource) Follow(from Path, pointer string) Position {
 	if f := y.scan(); f != nil {
 		node, depth := f.Deepest(f.d.Root(Request), from)
 		if depth == len(from) {
-			node = follow(node, pointer, f.Child)
+			node, _ = follow(node, pointer, f.Child)
 		}
 		return y.valueAt(node)
 	}
 	_, at, whole := y.find(from)
 	if whole {
-		at = follow(at, pointer, func(n *yamlv3.Node, s Segment) *yamlv3.Node {
+		at, _ = follow(at, pointer, func(n *yamlv3.Node, s Segment) *yamlv3.Node {
 			_, value := y.child(n, s, nil)
 			return value
 		})
@@ -81,9 +81,9 @@ func (y *YAMLSource) Follow(from Path, pointer string) Position {
 	return y.position(at)
 }
 
-// follow returns the node of a JSON pointer relative to a node, or its deepest existing ancestor. child returns the zero
-// value for a child that does not exist.
-func follow[N comparable](at N, pointer string, child func(N, Segment) N) N {
+// follow returns the node of a JSON pointer relative to a node; whole is false for its deepest existing ancestor. child
+// returns the zero value for a child that does not exist.
+func follow[N comparable](at N, pointer string, child func(N, Segment) N) (node N, whole bool) {
 	var none N
 	for rest, more := strings.CutPrefix(pointer, "/"); more; {
 		var token string
@@ -96,11 +96,11 @@ func follow[N comparable](at N, pointer string, child func(N, Segment) N) N {
 			next = child(at, Name(UnescapePointer(token)))
 		}
 		if next == none {
-			break
+			return at, false
 		}
 		at = next
 	}
-	return at
+	return at, true
 }
 
 // tree returns the root node of the first document, or nil if the text has no document or cannot be parsed.

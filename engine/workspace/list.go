@@ -47,7 +47,7 @@ func (m *Manifest) items() (items []*Manifest, ok bool) {
 	}
 	identify(items)
 	if slices.ContainsFunc(items, func(m *Manifest) bool { return m.Err != nil }) && !json.Valid(m.Document.JSON) {
-		*m = *part(m.Text(), m.begin, m.begin+len(m.Document.JSON), false)
+		m.Document.JSON, m.Document.YAML, m.list = nil, m.Document.JSON, nil
 		m.identify()
 		return m.itemsOfYAML()
 	}

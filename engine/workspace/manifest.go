@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"sync"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/value"
@@ -30,7 +31,8 @@ type Manifest struct {
 	origin value.Origin
 	begin  int          // of the document, or of the one that has the item, in the text
 	list   []value.Span // the items of a list in JSON that may be invalid
-	ranges ranges
+	once   sync.Once
+	ranges *value.Ranges // on first use
 }
 
 // New returns the manifest of a document that is not part of a text.
