@@ -1,5 +1,9 @@
 // Package diagnosis turns the answers about a document into findings: what is wrong, where, how severe it is, and what
-// was probably meant. All outputs of the command, the language server and the playground show these findings.
+// was probably meant. All outputs of the command, the language server and the playground show these findings. It also
+// makes their quick fixes. It does no I/O, and also runs as WebAssembly.
+//
+// finding.go has the findings, and fix.go the fixes. edit.go makes edits, and offers a fix only if the edited text is the
+// document with exactly the wanted change. schema.go suggests values.
 package diagnosis
 
 import (

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/crdeval/crdeval/server/quickfix"
+	"github.com/crdeval/crdeval/server/diagnosis"
 )
 
 // place is where text is completed.
@@ -251,7 +251,7 @@ func fieldItems(of *schema, at *place) (items []completionItem) {
 		}
 		p := of.step(name)
 		text := name
-		if at.isJSON || !quickfix.IsPlain(name) {
+		if at.isJSON || !diagnosis.IsPlain(name) {
 			text = strconv.Quote(name)
 		}
 		item := completionItem{Label: name, Kind: itemField, Detail: p.typeText(), FilterText: text}

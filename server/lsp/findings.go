@@ -15,7 +15,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/engine/workspace"
-	"github.com/crdeval/crdeval/server/quickfix"
+	"github.com/crdeval/crdeval/server/diagnosis"
 )
 
 // Codes of diagnostics that are not types of violations. crdeval check and admit use the same codes.
@@ -44,7 +44,7 @@ type finding struct {
 	version  string     // of the schema
 	schema   string     // JSON pointer of the violated keyword in the schema
 	// fixes returns the quick fixes in the document, or in the item. It is nil for a finding without fixes.
-	fixes func(*quickfix.Document) []quickfix.Fix
+	fixes func(*diagnosis.Document) []diagnosis.Fix
 }
 
 // result has the findings of a document. They do not depend on the position of the document in the file.
@@ -185,7 +185,7 @@ func (r *result) checkCRD(ctx context.Context, m *workspace.Manifest, minor int)
 		v := &report.Violations[i]
 		f := r.violation(m, v, severityError)
 		if isCRD(m.APIVersion, m.Kind) {
-			f.fixes = func(d *quickfix.Document) []quickfix.Fix {
+			f.fixes = func(d *diagnosis.Document) []diagnosis.Fix {
 				return d.Violation(v, schemaOfCRD().field(v.Pointer))
 			}
 		}
@@ -193,7 +193,7 @@ func (r *result) checkCRD(ctx context.Context, m *workspace.Manifest, minor int)
 	if len(report.Violations) == 0 && report.Rejection != nil {
 		r.rejected(m, report.Rejection.Message, severityError)
 	}
-	r.warned(m, engine.TextsOf(report.Warnings), severityWarning, (*quickfix.Document).Warning)
+	r.warned(m, engine.TextsOf(report.Warnings), severityWarning, (*diagnosis.Document).Warning)
 	for i := range report.Versions {
 		r.costs(&report.Versions[i])
 	}
@@ -218,7 +218,7 @@ func (r *result) costs(v *engine.VersionInfo) {
 				pointer: root + c.SchemaPointer, offset: -1, severity: severityInformation, code: codeCost,
 				message: fmt.Sprintf("With %s: %d, the cost of the rule at %s would be within its limit.",
 					c.Keyword, c.Suggested, rule.SchemaPointer),
-				fixes: func(d *quickfix.Document) []quickfix.Fix { return d.SetBound(v.Index, c) },
+				fixes: func(d *diagnosis.Document) []diagnosis.Fix { return d.SetBound(v.Index, c) },
 			})
 		}
 	}
@@ -264,7 +264,7 @@ func (w *folders) checkObject(ctx context.Context, r *result, m *workspace.Manif
 					values = append(values, json.RawMessage(strconv.Quote(group+"/"+v.Name)))
 				}
 			}
-			f.fixes = func(d *quickfix.Document) []quickfix.Fix { return d.Change(f.pointer, values...) }
+			f.fixes = func(d *diagnosis.Document) []diagnosis.Fix { return d.Change(f.pointer, values...) }
 			r.add(f)
 			return
 		}
@@ -283,7 +283,7 @@ func (w *folders) checkObject(ctx context.Context, r *result, m *workspace.Manif
 			f.message += " (ratcheted: allowed because the update does not change the value)"
 		}
 		f.crd, f.version = c, version
-		f.fixes = func(d *quickfix.Document) []quickfix.Fix {
+		f.fixes = func(d *diagnosis.Document) []diagnosis.Fix {
 			return d.Violation(v, c.schema(version).field(v.Pointer))
 		}
 	}
@@ -296,7 +296,7 @@ func (w *folders) checkObject(ctx context.Context, r *result, m *workspace.Manif
 		r.add(finding{
 			pointer: p.Pointer, offset: offsetOf(p.Position), severity: severity, code: codeUnknown,
 			message: "unknown field " + p.Path, hint: p.Hint,
-			fixes: func(d *quickfix.Document) []quickfix.Fix { return d.Unknown(p) },
+			fixes: func(d *diagnosis.Document) []diagnosis.Fix { return d.Unknown(p) },
 		})
 	}
 	for i := range verdict.Warnings {
@@ -319,7 +319,7 @@ func (w *folders) unknownKind(r *result, group string, m *workspace.Manifest) {
 	}
 	switch {
 	case len(kinds) > 0:
-		f.fixes = func(d *quickfix.Document) []quickfix.Fix { return d.Change(f.pointer, values...) }
+		f.fixes = func(d *diagnosis.Document) []diagnosis.Fix { return d.Change(f.pointer, values...) }
 		f.severity = severityWarning
 		f.message = fmt.Sprintf("The object is not checked: no CRD of the group %s has the kind %s. Known kinds: %s",
 			group, m.Kind, strings.Join(kinds[:min(len(kinds), 10)], ", "))
@@ -358,15 +358,15 @@ func (r *result) warning(m *workspace.Manifest, w *engine.Warning, severity int,
 	case engine.TypeDuplicateField:
 		f.severity, f.code = severity, codeDuplicate
 	case engine.TypeDeprecated:
-		f.fixes = func(d *quickfix.Document) []quickfix.Fix { return d.Deprecated(group, of) }
+		f.fixes = func(d *diagnosis.Document) []diagnosis.Fix { return d.Deprecated(group, of) }
 	}
 	r.add(f)
 }
 
 // warned adds warnings, with the ranges and the fixes of their places. Duplicate fields have the given severity.
 func (r *result) warned(m *workspace.Manifest, warnings []string, severity int,
-	place func(of *quickfix.Document, text string) quickfix.Warned) {
-	var d *quickfix.Document
+	place func(of *diagnosis.Document, text string) diagnosis.Warned) {
+	var d *diagnosis.Document
 	for _, message := range warnings {
 		f := finding{severity: severityWarning, code: codeWarning}
 		if strings.Contains(message, `duplicate field "`) || strings.Contains(message, "already set in map") {
@@ -378,14 +378,14 @@ func (r *result) warned(m *workspace.Manifest, warnings []string, severity int,
 			continue
 		}
 		if d == nil {
-			d = quickfix.New(string(m.JSON()), engine.Limits{MaxBytes: maxFixBytes}, 0)
+			d = diagnosis.New(string(m.JSON()), engine.Limits{MaxBytes: maxFixBytes}, 0)
 		}
 		of := place(d, message)
 		if last.pointer = of.Pointer; of.Field != "" && of.Pointer != "" {
 			last.code = codeUnknown
 		}
 		if of.Pointer != "" {
-			last.fixes = func(d *quickfix.Document) []quickfix.Fix { return place(d, message).Fixes }
+			last.fixes = func(d *diagnosis.Document) []diagnosis.Fix { return place(d, message).Fixes }
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/value"
-	"github.com/crdeval/crdeval/server/quickfix"
+	"github.com/crdeval/crdeval/server/diagnosis"
 )
 
 // maxFixBytes bounds a document that has quick fixes, and the bytes that are parsed to verify its fixes.
@@ -22,7 +22,7 @@ func (s *server) codeActions(ctx context.Context, f *file, p *documentParams) (a
 		return actions, nil
 	}
 	d, _ := s.examine(ctx, f)
-	documents := map[int]*quickfix.Document{} // by their begin
+	documents := map[int]*diagnosis.Document{} // by their begin
 	for i := range d.list {
 		of := &d.list[i]
 		r := of.diagnostic.Range
@@ -31,7 +31,7 @@ func (s *server) codeActions(ctx context.Context, f *file, p *documentParams) (a
 		}
 		document := documents[of.begin]
 		if document == nil {
-			document = quickfix.New(string(of.text), engine.Limits{MaxBytes: maxFixBytes}, maxFixBytes)
+			document = diagnosis.New(string(of.text), engine.Limits{MaxBytes: maxFixBytes}, maxFixBytes)
 			documents[of.begin] = document
 		}
 		for _, fix := range of.fixes(document.Item(of.item)) {
@@ -53,7 +53,7 @@ func before(a, b Position) bool {
 }
 
 // field returns the schema of the field at a JSON pointer for quick fixes, or nil.
-func (s *schema) field(pointer string) *quickfix.Schema {
+func (s *schema) field(pointer string) *diagnosis.Schema {
 	path := strings.Split(pointer, "/")[1:]
 	for i := range path {
 		path[i] = value.UnescapePointer(path[i])
@@ -66,5 +66,5 @@ func (s *schema) field(pointer string) *quickfix.Schema {
 	if err != nil {
 		return nil
 	}
-	return quickfix.ReadSchema(text)
+	return diagnosis.ReadSchema(text)
 }

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/server/quickfix"
+	"github.com/crdeval/crdeval/server/diagnosis"
 )
 
 // fixBudget bounds the bytes that are parsed to verify the fixes of a document.
@@ -13,7 +13,7 @@ const fixBudget = 2 << 20
 
 // document is a text with its positions.
 type document struct {
-	*quickfix.Document
+	*diagnosis.Document
 	name string
 
 	lines  []int // offset of the first byte of each line
@@ -26,7 +26,7 @@ type count struct{ points, units int }
 const blockSize = 1024
 
 func newDocument(name, text string) *document {
-	d := &document{Document: quickfix.New(text, limits, fixBudget), name: name, lines: []int{0}}
+	d := &document{Document: diagnosis.New(text, limits, fixBudget), name: name, lines: []int{0}}
 	for i := 0; i < len(text); i++ {
 		if text[i] == '\n' {
 			d.lines = append(d.lines, i+1)
@@ -94,7 +94,7 @@ func (d *document) rangeAt(at *engine.Position, pointer string) *Range {
 	if p, ok := d.Find(pointer); ok && pointer != "" && p.Value == at.Offset {
 		return d.spanOf(p)
 	}
-	if parent, ok := d.Find(quickfix.Parent(pointer)); ok && pointer != "" && parent.Value == at.Offset {
+	if parent, ok := d.Find(diagnosis.Parent(pointer)); ok && pointer != "" && parent.Value == at.Offset {
 		return d.spanOf(parent)
 	}
 	return d.span(at.Offset, d.LineEnd(at.Offset))
@@ -108,7 +108,7 @@ func (d *document) rangeOf(pointer string) *Range {
 	return nil
 }
 
-func (d *document) spanOf(p quickfix.Place) *Range {
+func (d *document) spanOf(p diagnosis.Place) *Range {
 	switch {
 	case !p.Flow && d.IsCollection(p) && p.Key >= 0:
 		return d.span(p.Key, d.KeyEnd(p))
@@ -131,7 +131,7 @@ func (d *document) keyRange(pointer string) *Range {
 }
 
 // fixes returns fixes with positions.
-func (d *document) fixes(list []quickfix.Fix) []Fix {
+func (d *document) fixes(list []diagnosis.Fix) []Fix {
 	out := []Fix{}
 	for _, f := range list {
 		fix := Fix{Title: f.Title}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/server/quickfix"
+	"github.com/crdeval/crdeval/server/diagnosis"
 )
 
 // The places that messages about unreadable documents name.
@@ -36,7 +36,7 @@ func (d *document) errorRange(message string) *Range {
 			pointer += "/" + strings.ReplaceAll(m[2], ".", "/")
 		}
 		if pointer != "" {
-			named = cmp.Or(d.rangeOf(pointer), d.rangeOf(quickfix.Parent(pointer)))
+			named = cmp.Or(d.rangeOf(pointer), d.rangeOf(diagnosis.Parent(pointer)))
 		}
 	} else if m := typeError.FindStringSubmatch(message); m != nil {
 		named = d.rangeOf("/" + strings.ReplaceAll(m[1], ".", "/"))

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/server/quickfix"
+	"github.com/crdeval/crdeval/server/diagnosis"
 )
 
 // warnings returns the warnings of the CRD, with fixes.
@@ -55,7 +55,7 @@ func (w *write) warnings(v *engine.Verdict, out *Object) []Warning {
 var lineWarning = regexp.MustCompile(`^line (\d+): `)
 
 // warning returns a warning with the range of its place, or of the line that its text names.
-func (d *document) warning(text string, of quickfix.Warned) Warning {
+func (d *document) warning(text string, of diagnosis.Warned) Warning {
 	out := Warning{Document: d.name, Message: text, Fixes: d.fixes(of.Fixes)}
 	m := lineWarning.FindStringSubmatch(text)
 	switch {

@@ -1,10 +1,4 @@
-// Package quickfix makes quick fixes of CRDs and objects in YAML or JSON, for the playground and the language server.
-// It does no I/O, and also runs as WebAssembly.
-//
-// fix.go has the fixes of a violation, an unknown field and a costly rule. edit.go makes their edits, and offers a fix
-// only if the edited text is the document with exactly the wanted change. document.go and pointers.go find values in
-// the document, and extent.go finds their ends in the text. schema.go suggests values.
-package quickfix
+package diagnosis
 
 import (
 	"encoding/json"
