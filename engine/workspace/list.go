@@ -18,13 +18,14 @@ func (r *reader) expanded() []*Manifest {
 		if m.isNull() {
 			continue
 		}
+		whole := value.Span{Begin: m.begin, End: m.begin + len(m.text())}
 		items, ok := m.items()
 		if !ok {
 			items = []*Manifest{m}
 		}
 		number++
 		for _, m := range items {
-			m.Number = number
+			m.Number, m.whole = number, whole
 		}
 		all = append(all, items...)
 	}

@@ -30,6 +30,7 @@ type Manifest struct {
 
 	origin value.Origin
 	begin  int          // of the document, or of the one that has the item, in the text
+	whole  value.Span   // of the document in the text, also for an item
 	list   []value.Span // the items of a list in JSON that may be invalid
 	once   sync.Once
 	ranges *value.Ranges // on first use
@@ -77,6 +78,14 @@ func (m *Manifest) JSON() []byte {
 
 // Text returns the text that has the manifest.
 func (m *Manifest) Text() *value.Text { return m.origin.Text() }
+
+// Extent returns where the document is in the text. For an item of a list, it is the document that has the item.
+func (m *Manifest) Extent() (begin, end int) {
+	if m.whole == (value.Span{}) {
+		return m.begin, m.begin + len(m.text())
+	}
+	return m.whole.Begin, m.whole.End
+}
 
 // Line returns the line of the text on which the manifest begins, from 1. Comments and markers before it do not count.
 func (m *Manifest) Line() int { return m.Start().Line }

@@ -84,7 +84,10 @@ func (r *reader) documents(begin int) {
 	text := r.text.Bytes()
 	content, rejected := false, false // of the document
 	end := func(at int) {
-		if content && !rejected {
+		switch {
+		case rejected:
+			r.manifests[len(r.manifests)-1].Document.YAML = text[begin:at]
+		case content:
 			r.manifests = append(r.manifests, part(r.text, begin, at, false))
 		}
 		begin, content, rejected = at, false, false

@@ -8,6 +8,7 @@ package diagnosis
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
@@ -61,8 +62,16 @@ type Finding struct {
 	Rule string
 	// Ratcheted says that the update does not change the value.
 	Ratcheted bool
-	// Source is what the finding was made of: an *engine.Violation, *engine.Warning, *engine.FieldChange or error.
+	// CRD is that of the object, nil if it is not known, and for findings of a CRD.
+	CRD *workspace.CRD
+	// Source is what the finding was made of: an *engine.Violation, *engine.Warning, *engine.FieldChange, *Cost or error.
 	Source any
+}
+
+// Cost is the source of a finding of type RuleCost.
+type Cost struct {
+	Version int // in the CRD
+	Culprit engine.CostCulprit
 }
 
 // Text returns the field and the message, as an API server prints them.
@@ -71,6 +80,26 @@ func (f *Finding) Text() string {
 		return f.Message
 	}
 	return f.Field + ": " + f.Message
+}
+
+// Sentence returns the Text, the hint and whether the violation is ratcheted.
+func (f *Finding) Sentence() string {
+	text := f.Text()
+	if f.Field == "<nil>" { // upstream's text for the whole object
+		text = f.Message
+	}
+	if f.Ratcheted {
+		text += " (ratcheted: allowed because the update does not change the value)"
+	}
+	if f.Hint != nil {
+		text += " (" + f.Hint.Text + ")"
+	}
+	return text
+}
+
+// isMember reports whether the finding is about a member of an object, not about its value.
+func (f *Finding) isMember() bool {
+	return f.Type == engine.TypeUnknownField || f.Type == engine.TypeDuplicateField
 }
 
 // OfVerdict returns the findings of a verdict: violations, those that strict decoding hides, ratcheted ones, warnings,
@@ -118,12 +147,52 @@ func OfReport(r *engine.Report) (list []Finding) {
 	return list
 }
 
+// OfCosts returns a finding for each bound that would reduce the cost of the rules of a CRD to their limits.
+func OfCosts(r *engine.Report) (list []Finding) {
+	for i := range r.Versions {
+		v, seen := &r.Versions[i], map[string]bool{}
+		root := fmt.Sprintf("/spec/versions/%d/schema/openAPIV3Schema", v.Index)
+		for k := range v.Rules {
+			rule := &v.Rules[k]
+			if rule.ShareOfLimit <= 1 && v.EstimatedCost <= v.CostLimit {
+				continue
+			}
+			for _, c := range rule.Culprits {
+				if key := c.SchemaPointer + " " + c.Keyword; c.Suggested > 0 && !seen[key] {
+					seen[key] = true
+					list = append(list, Finding{
+						Severity: Information, Type: RuleCost, Pointer: root + c.SchemaPointer, Source: &Cost{v.Index, c},
+						Message: fmt.Sprintf("With %s: %d, the cost of the rule at %s would be within its limit.",
+							c.Keyword, c.Suggested, rule.SchemaPointer),
+					})
+				}
+			}
+		}
+	}
+	return list
+}
+
+// OfManifest returns the findings of a manifest that do not depend on its CRD: why it cannot be read, and warnings about
+// its place in the file.
+func OfManifest(m *workspace.Manifest) (list []Finding) {
+	if m.Err != nil {
+		list = append(list, OfError(m.Err))
+	}
+	for i := range m.Warnings {
+		list = append(list, ofWarning(&m.Warnings[i]))
+	}
+	return list
+}
+
 // OfError returns the finding of a document that could not be evaluated.
 func OfError(err error) Finding {
 	f := Finding{Severity: Error, Type: NotChecked, Message: err.Error(), Source: err}
 	var e *engine.Error
 	if errors.As(err, &e) {
 		f.Position = e.Position
+		if len(e.Violations) > 0 && e.Violations[0].Type == engine.TypeSyntax {
+			f.Type = engine.TypeSyntax
+		}
 		if e.Reason == engine.ReasonVersionNotFound || e.Reason == engine.ReasonVersionNotServed {
 			f.Pointer = "/apiVersion"
 		}
@@ -152,6 +221,11 @@ func OfAnswers(answers []workspace.Answer) (list []Finding) {
 			own = []Finding{OfError(a.Err)}
 		} else {
 			own = OfVerdict(a.Verdict)
+		}
+		for i := range own {
+			if len(a.CRDs) > 0 {
+				own[i].CRD = a.CRDs[0]
+			}
 		}
 		if len(answers) > 1 {
 			from := " (with the CRD in " + workspace.FileNames(a.CRDs) + ")"

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine/testenv"
+	"github.com/crdeval/crdeval/server/diagnosis"
 )
 
 // TestSearch checks the limits of a search for CRDs, and the problems that it reports.
@@ -25,12 +26,12 @@ func TestSearch(t *testing.T) {
 		report string   // part of the only problem, "": none
 	}{
 		"all":             {many, nil, 2, ""},
-		"entries":         {bounds{4, 1 << 20, time.Hour}, nil, 1, "ended after 4 directory entries"}, // a/1.yaml is the fourth
+		"entries":         {bounds{4, 1 << 20, time.Hour}, nil, 1, "ended after 4 files and folders"}, // a/1.yaml is the fourth
 		"bytes":           {bounds{100, 1, time.Hour}, nil, 1, "ended after 0 MiB"},
 		"time":            {bounds{100, 1 << 20, time.Nanosecond}, nil, 0, "ended after 1ns"},
 		"its own bounds":  {bounds{12, 1 << 20, time.Hour}, []string{"a/1.yaml", "b"}, 2, ""},
 		"no manifests":    {many, []string{"empty"}, 2, "empty: the directory has no .yaml, .yml or .json file"},
-		"a missing file":  {many, []string{"missing.yaml"}, 2, "missing.yaml: no such file"},
+		"a missing file":  {many, []string{"missing.yaml"}, 2, "missing.yaml are unknown: no such file"},
 		"several missing": {many, []string{"missing.yaml", "2.yaml"}, 2, "directory (and 1 more)"},
 		"an unusual name": {many, []string{"empty/a.txt"}, 2, ""},
 	} {
@@ -46,7 +47,7 @@ func TestSearch(t *testing.T) {
 				!strings.Contains(problems[0], tc.report)) {
 				t.Errorf("problems %q, want %q", problems, tc.report)
 			}
-			if got := len(w.all()); got != tc.want {
+			if got := len(w.set().CRDs()); got != tc.want {
 				t.Errorf("%d CRDs, want %d", got, tc.want)
 			}
 		})
@@ -66,9 +67,9 @@ func TestChangedFiles(t *testing.T) {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o750), os.WriteFile(path, []byte(crd), 0o600)); err != nil {
 			t.Fatal(err)
 		}
-		text, err := w.read(path)
-		if err != nil || (len(text) > 0) != want {
-			t.Errorf("%s: %d bytes, %v", name, len(text), err)
+		f, _, err := w.read(t.Context(), path)
+		if err != nil || (len(f.CRDs) > 0) != want {
+			t.Errorf("%s: %d CRDs, %v", name, len(f.CRDs), err)
 		}
 	}
 }
@@ -82,7 +83,7 @@ func TestChangedSettings(t *testing.T) {
 		return Settings{SkipKind: func(string, string) bool { return skip }}, nil
 	}, Reload: func(string) bool { return true }})
 	c.open("a.yaml")
-	if list := c.diagnostics("a.yaml"); len(list) != 1 || list[0].Code != codeUnchecked {
+	if list := c.diagnostics("a.yaml"); len(list) != 1 || list[0].Code != diagnosis.NotChecked {
 		t.Error(list)
 	}
 	c.notify("workspace/didChangeWatchedFiles", map[string]any{"changes": []any{map[string]any{
@@ -107,7 +108,7 @@ func TestDeletedDirectory(t *testing.T) {
 	}
 	c.notify("workspace/didChangeWatchedFiles", map[string]any{"changes": []any{map[string]any{
 		"uri": c.uri("crds"), "type": 3}}})
-	c.wait("NotChecked", func() bool { return c.published[c.uri("a.yaml")].Diagnostics[0].Code == codeUnchecked })
+	c.wait("NotChecked", func() bool { return c.published[c.uri("a.yaml")].Diagnostics[0].Code == diagnosis.NotChecked })
 	if err := c.end(); err != nil {
 		t.Error(err)
 	}
@@ -133,7 +134,7 @@ func TestPipe(t *testing.T) {
 		t.Error(list)
 	}
 	c.wait("message", func() bool {
-		return len(c.shown) == 1 && strings.Contains(c.shown[0], "pipe: it is not a regular file")
+		return len(c.shown) == 1 && strings.Contains(c.shown[0], "pipe are unknown: it is not a regular file")
 	})
 	if err := c.end(); err != nil {
 		t.Error(err)

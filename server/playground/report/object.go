@@ -144,7 +144,7 @@ func (w *write) violation(v *engine.Violation) Violation {
 	case engine.TypeDuplicateField:
 		out.Range = w.object.keyRange(v.Pointer)
 	default:
-		out.Fixes = w.object.fixes(w.object.Violation(v, w.schemaOf(v.Pointer)))
+		out.Fixes = w.object.fixes(w.object.Fixes(&diagnosis.Finding{Type: v.Type, Pointer: v.Pointer, Source: v}, w.schemaOf))
 	}
 	return out
 }
