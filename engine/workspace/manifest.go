@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"errors"
 	"sync"
 
 	"github.com/crdeval/crdeval/engine"
@@ -61,7 +62,27 @@ func part(text *value.Text, begin, end int, isJSON bool) *Manifest {
 // identify sets the identity of the document, or the error.
 func (m *Manifest) identify() {
 	m.Document.Origin = &m.origin
-	m.Identity, m.Err = engine.IdentityOf(m.Document, limits)
+	if m.Identity, m.Err = engine.IdentityOf(m.Document, limits); m.Err == nil {
+		return
+	}
+	if looksLikeJSON(m.Document.YAML) { // kubectl reports the error of JSON
+		document := engine.Document{JSON: m.Document.YAML, Origin: &m.origin}
+		if _, err := engine.IdentityOf(document, limits); err != nil {
+			m.Err = err
+		}
+	}
+	var e *engine.Error
+	if errors.As(m.Err, &e) && e.Position == nil {
+		located, at := *e, m.Start()
+		located.Position = &at
+		m.Err = &located
+	}
+}
+
+// looksLikeJSON reports whether a text begins with an object that has a quoted key.
+func looksLikeJSON(text []byte) bool {
+	rest, found := bytes.CutPrefix(bytes.TrimSpace(text), []byte("{"))
+	return found && bytes.HasPrefix(bytes.TrimSpace(rest), []byte(`"`))
 }
 
 // JSON returns the manifest as JSON, or nil if it cannot be read.
