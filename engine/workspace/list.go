@@ -19,7 +19,7 @@ func (r *reader) expanded() []*Manifest {
 		if m.isNull() {
 			continue
 		}
-		whole := value.Span{Begin: m.begin, End: m.begin + len(m.text())}
+		whole := m.whole
 		items, ok := m.items()
 		if !ok {
 			items = []*Manifest{m}

@@ -50,7 +50,7 @@ func New(document engine.Document) *Manifest {
 
 // part returns the manifest of the document text[begin:end].
 func part(text *value.Text, begin, end int, isJSON bool) *Manifest {
-	m := &Manifest{origin: text.At(begin), begin: begin}
+	m := &Manifest{origin: text.At(begin), begin: begin, whole: value.Span{Begin: begin, End: end}}
 	if content := text.Bytes()[begin:end]; isJSON {
 		m.Document.JSON = content
 	} else {
@@ -100,7 +100,8 @@ func (m *Manifest) JSON() []byte {
 // Text returns the text that has the manifest.
 func (m *Manifest) Text() *value.Text { return m.origin.Text() }
 
-// Extent returns where the document is in the text. For an item of a list, it is the document that has the item.
+// Extent returns where the document is in the text, with the text after its end that kubectl ignores. For an item of a
+// list, it is the document that has the item.
 func (m *Manifest) Extent() (begin, end int) {
 	if m.whole == (value.Span{}) {
 		return m.begin, m.begin + len(m.text())
