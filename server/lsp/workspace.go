@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -171,7 +172,8 @@ func (w *folders) search(ctx context.Context, names []string) {
 			read(name)
 		} else {
 			enter := func(string) bool { entries++; return bound() == "" && ctx.Err() == nil }
-			for s := range workspace.Walk(repository.FS(), root, workspace.WalkOptions{Recursive: true, Enter: enter}) {
+			options := workspace.WalkOptions{Recursive: true, Skips: isSkipped, Enter: enter}
+			for s := range workspace.Walk(repository.FS(), root, options) {
 				if !read(repository.NameOf(s.Path)) {
 					break
 				}
@@ -262,13 +264,16 @@ func (w *folders) read(ctx context.Context, name string) (f *workspace.File, siz
 	return f, size, nil
 }
 
+// isSkipped reports whether a search leaves out subfolders with a name.
+func isSkipped(name string) bool { return strings.HasPrefix(name, ".") || name == "node_modules" }
+
 // isHidden reports whether the search skips a folder with the file.
 func (w *folders) isHidden(file string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, root := range w.roots {
-		if root = repository.PathOf(root); strings.HasPrefix(file, root+"/") {
-			return workspace.InSkippedFolder(root, file)
+		if relative, ok := strings.CutPrefix(path.Dir(file), repository.PathOf(root)); ok && (relative == "" || relative[0] == '/') {
+			return relative != "" && slices.ContainsFunc(strings.Split(relative[1:], "/"), isSkipped)
 		}
 	}
 	return false
