@@ -47,5 +47,6 @@ func isCRD(apiVersion, kind string) bool {
 
 // crdKind is the kind of CRDs for completion.
 var crdKind = &workspace.CRD{
-	Group: apiextensionsv1.GroupName, ObjectKind: workspace.CRDKind, Versions: []workspace.CRDVersion{{Name: "v1", Served: true}},
+	Group: apiextensionsv1.GroupName, ObjectKind: workspace.CRDKind,
+	Versions: []workspace.CRDVersion{{Name: "v1", Served: true}},
 }

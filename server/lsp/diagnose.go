@@ -106,12 +106,13 @@ func (s *server) diagnostic(d *diagnosed, f *finding, m *workspace.Manifest) Dia
 // keyword returns the location of the keyword in the CRD that a finding is about.
 func (s *server) keyword(d *diagnosed, f *finding, m *workspace.Manifest) (l Location, ok bool) {
 	list := s.workspace.set().Choose(m.APIVersion, m.Kind, m.Path())
-	i := slices.IndexFunc(list, func(c *workspace.CRD) bool { return c.Compiled() == f.CRD.Compiled() }) // it may have moved
+	same := func(c *workspace.CRD) bool { return c.Compiled() == f.CRD.Compiled() } // it may have moved in its file
+	i := slices.IndexFunc(list, same)
 	if i < 0 || list[i].Path() == "" {
 		return l, false
 	}
 	c := list[i]
-	version := slices.IndexFunc(c.Versions, func(v workspace.CRDVersion) bool { return v.Name == workspace.VersionOf(m.APIVersion) })
+	version := slices.Index(c.VersionNames(), workspace.VersionOf(m.APIVersion))
 	of := d.crds[c]
 	if of == nil {
 		of = &crdText{diagnosis.New(c.Manifest, 0), newLineIndex(c.Text().Bytes())}

@@ -46,7 +46,8 @@ type located struct {
 func (w *folders) examine(ctx context.Context, file *workspace.File, of *stored, old map[string]*result) (
 	list []located, all map[string]*result) {
 	all = map[string]*result{}
-	mayHaveObjects := slices.ContainsFunc(file.Manifests, func(m *workspace.Manifest) bool { return m.IsTyped() || m.MayBeObject() })
+	mayBeObject := func(m *workspace.Manifest) bool { return m.IsTyped() || m.MayBeObject() }
+	mayHaveObjects := slices.ContainsFunc(file.Manifests, mayBeObject)
 	for rest := file.Manifests; len(rest) > 0; {
 		next := slices.IndexFunc(rest, func(m *workspace.Manifest) bool { return m.Number != rest[0].Number })
 		if next < 0 {
@@ -132,8 +133,9 @@ func (w *folders) document(ctx context.Context, manifests []*workspace.Manifest,
 }
 
 // findings returns the findings of a manifest.
-func (w *folders) findings(ctx context.Context, r *result, m *workspace.Manifest, settings Settings) []diagnosis.Finding {
-	list := diagnosis.OfManifest(m)
+func (w *folders) findings(ctx context.Context, r *result, m *workspace.Manifest, settings Settings) (
+	list []diagnosis.Finding) {
+	list = diagnosis.OfManifest(m)
 	switch w.set().Classify(m) {
 	case workspace.ClassCRD:
 		return append(list, checkCRD(ctx, m, settings)...)
@@ -162,7 +164,8 @@ func checkCRD(ctx context.Context, m *workspace.Manifest, settings Settings) []d
 }
 
 // checkObject returns the findings of the creation of an object, or of its update if it is stored.
-func (w *folders) checkObject(ctx context.Context, r *result, m *workspace.Manifest, settings Settings) []diagnosis.Finding {
+func (w *folders) checkObject(ctx context.Context, r *result, m *workspace.Manifest, settings Settings) (
+	list []diagnosis.Finding) {
 	answers := w.set().Evaluate(ctx, m.APIVersion, m.Kind, m.Path(),
 		func(_ *workspace.CRD, d *engine.Definition) (*engine.Verdict, error) {
 			item := engine.Item{Object: m.Document, OldObject: r.stored.object(m)}
@@ -188,7 +191,7 @@ func (w *folders) checkObject(ctx context.Context, r *result, m *workspace.Manif
 			}}
 		}
 	}
-	list := diagnosis.OfAnswers(answers)
+	list = diagnosis.OfAnswers(answers)
 	for i := range list {
 		err, _ := list[i].Source.(error)
 		without := (*workspace.WithoutCRDError)(nil)

@@ -110,7 +110,8 @@ func (w *folders) source(name string) workspace.Source {
 
 // contains reports whether a folder contains a file, or is the file.
 func contains(folder, file string) bool {
-	return file == folder || strings.HasPrefix(file, strings.TrimSuffix(folder, string(filepath.Separator))+string(filepath.Separator))
+	separator := string(filepath.Separator)
+	return file == folder || strings.HasPrefix(file, strings.TrimSuffix(folder, separator)+separator)
 }
 
 // filter returns the filter for a source: nil for one of Settings.CRDs.
@@ -257,8 +258,8 @@ func (w *folders) read(ctx context.Context, name string) (*workspace.File, error
 	return f, err
 }
 
-// readFrom reads a file with CRDs, and returns its size. It has no manifests if it has no CRD, and if a file of the workspace
-// is skipped, or is not a regular file any more.
+// readFrom reads a file with CRDs, and returns its size. It has no manifests if it has no CRD, and if a file of the
+// workspace is skipped, or is not a regular file any more.
 func (w *folders) readFrom(ctx context.Context, name string, from func(context.Context) ([]byte, error)) (
 	f *workspace.File, size int, err error) {
 	s := w.source(name)
@@ -284,7 +285,8 @@ func (w *folders) isHidden(file string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, root := range w.roots {
-		if relative, ok := strings.CutPrefix(path.Dir(file), repository.PathOf(root)); ok && (relative == "" || relative[0] == '/') {
+		relative, ok := strings.CutPrefix(path.Dir(file), repository.PathOf(root))
+		if ok && (relative == "" || relative[0] == '/') {
 			return relative != "" && slices.ContainsFunc(strings.Split(relative[1:], "/"), isSkipped)
 		}
 	}

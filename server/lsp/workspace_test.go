@@ -173,8 +173,8 @@ func TestGiven(t *testing.T) {
 func TestFieldValidation(t *testing.T) {
 	root := workspaceWith(t, map[string]string{
 		"crd.yaml": crd, "a.yaml": object + "  extra: 1\n  replicas: y\n",
-		"b.yaml": strings.NewReplacer("crontabs", "others", "CronTab", "Other", "scope: Namespaced", "scope: Else\n  extra: 1\n  scope: Else").
-			Replace(crd),
+		"b.yaml": strings.NewReplacer("crontabs", "others", "CronTab", "Other",
+			"scope: Namespaced", "scope: Else\n  extra: 1\n  scope: Else").Replace(crd),
 	})
 	for validation, want := range map[engine.FieldValidation]string{
 		engine.FieldValidationStrict: "DuplicateField 1, FieldValueTypeInvalid 1, UnknownField 1; " +
@@ -213,7 +213,8 @@ func TestDanglingLink(t *testing.T) {
 	}
 	w := folders{bounds: defaultBounds}
 	w.load(t.Context(), []string{root}, Settings{}, nil)
-	if problems := w.takeProblems(); len(problems) != 1 || !strings.Contains(problems[0], "a.yaml are unknown: no such file") {
+	const want = "a.yaml are unknown: no such file"
+	if problems := w.takeProblems(); len(problems) != 1 || !strings.Contains(problems[0], want) {
 		t.Errorf("problems %q", problems)
 	}
 	if got := len(w.set().CRDs()); got != 1 {
