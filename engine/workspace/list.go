@@ -19,13 +19,14 @@ func (r *reader) expanded() []*Manifest {
 		if m.isNull() {
 			continue
 		}
+		whole := m.whole
 		items, ok := m.items()
 		if !ok {
 			items = []*Manifest{m}
 		}
 		number++
 		for _, m := range items {
-			m.Number = number
+			m.Number, m.whole = number, whole
 		}
 		all = append(all, items...)
 	}

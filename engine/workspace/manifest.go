@@ -33,6 +33,7 @@ type Manifest struct {
 
 	origin value.Origin
 	begin  int          // of the document, or of the one that has the item, in the text
+	whole  value.Span   // of the document in the text, also for an item
 	list   []value.Span // the items of a list in JSON that may be invalid
 	once   sync.Once
 	ranges *value.Ranges // on first use
@@ -51,7 +52,7 @@ func New(document engine.Document) *Manifest {
 
 // part returns the manifest of the document text[begin:end].
 func part(text *value.Text, begin, end int, isJSON bool) *Manifest {
-	m := &Manifest{origin: text.At(begin), begin: begin}
+	m := &Manifest{origin: text.At(begin), begin: begin, whole: value.Span{Begin: begin, End: end}}
 	if content := text.Bytes()[begin:end]; isJSON {
 		m.Document.JSON = content
 	} else {
@@ -100,6 +101,15 @@ func (m *Manifest) JSON() []byte {
 
 // Text returns the text that has the manifest.
 func (m *Manifest) Text() *value.Text { return m.origin.Text() }
+
+// Extent returns where the document is in the text, with the text after its end that kubectl ignores. For an item of a
+// list, it is the document that has the item.
+func (m *Manifest) Extent() (begin, end int) {
+	if m.whole == (value.Span{}) {
+		return m.begin, m.begin + len(m.text())
+	}
+	return m.whole.Begin, m.whole.End
+}
 
 // Line returns the line of the text on which the manifest begins, from 1. Comments and markers before it do not count.
 func (m *Manifest) Line() int { return m.Start().Line }

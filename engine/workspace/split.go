@@ -98,7 +98,11 @@ func (r *reader) documents(begin int) {
 	text, at := r.text.Bytes(), begin
 	empty, content, rejected := true, false, false // of the document
 	end := func(next int) {
-		if content && !rejected {
+		switch {
+		case rejected:
+			m := r.manifests[len(r.manifests)-1]
+			m.Document.YAML, m.whole = text[m.begin:at], value.Span{Begin: m.begin, End: at}
+		case content:
 			r.manifests = append(r.manifests, part(r.text, begin, at, false))
 		}
 		begin, empty, content, rejected = next, true, false, false
@@ -171,7 +175,7 @@ func (m *Manifest) cut() {
 		return
 	}
 	at := m.Text().Position(m.begin + end)
-	if c := m.Document.YAML[end-1]; c == '\n' || !bytes.ContainsAny(m.Document.YAML, "|>") { // else its last line would change
+	if end == 0 || m.Document.YAML[end-1] == '\n' || !bytes.ContainsAny(m.Document.YAML, "|>") { // else its last line would change
 		m.Document.YAML = m.Document.YAML[:end]
 	}
 	m.Warnings = append(m.Warnings, engine.Warning{

@@ -1,9 +1,14 @@
 // Package diagnosis turns the answers about a document into findings: what is wrong, where, how severe it is, and what
-// was probably meant. All outputs of the command, the language server and the playground show these findings.
+// was probably meant. All outputs of the command, the language server and the playground show these findings. It also
+// makes their quick fixes. It does no I/O, and also runs as WebAssembly.
+//
+// finding.go has the findings, and fix.go the fixes. edit.go makes edits, and offers a fix only if the edited text is the
+// document with exactly the wanted change. schema.go suggests values.
 package diagnosis
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
@@ -57,8 +62,16 @@ type Finding struct {
 	Rule string
 	// Ratcheted says that the update does not change the value.
 	Ratcheted bool
-	// Source is what the finding was made of: an *engine.Violation, *engine.Warning, *engine.FieldChange or error.
+	// CRD is that of the object, nil if it is not known, and for findings of a CRD.
+	CRD *workspace.CRD
+	// Source is what the finding was made of: an *engine.Violation, *engine.Warning, *engine.FieldChange, *Cost or error.
 	Source any
+}
+
+// Cost is the source of a finding of type RuleCost.
+type Cost struct {
+	Version int // in the CRD
+	Culprit engine.CostCulprit
 }
 
 // Text returns the field and the message, as an API server prints them.
@@ -67,6 +80,26 @@ func (f *Finding) Text() string {
 		return f.Message
 	}
 	return f.Field + ": " + f.Message
+}
+
+// Sentence returns the Text, the hint and whether the violation is ratcheted.
+func (f *Finding) Sentence() string {
+	text := f.Text()
+	if f.Field == "<nil>" { // upstream's text for the whole object
+		text = f.Message
+	}
+	if f.Ratcheted {
+		text += " (ratcheted: allowed because the update does not change the value)"
+	}
+	if f.Hint != nil {
+		text += " (" + f.Hint.Text + ")"
+	}
+	return text
+}
+
+// isMember reports whether the finding is about a member of an object, not about its value.
+func (f *Finding) isMember() bool {
+	return f.Type == engine.TypeUnknownField || f.Type == engine.TypeDuplicateField
 }
 
 // OfVerdict returns the findings of a verdict: violations, those that strict decoding hides, ratcheted ones, warnings,
@@ -103,13 +136,53 @@ func OfVerdict(v *engine.Verdict) (list []Finding) {
 	return list
 }
 
-// OfReport returns the findings of a report about a CRD.
+// OfReport returns the findings of a report about a CRD: violations, those that strict decoding hides, and warnings.
 func OfReport(r *engine.Report) (list []Finding) {
 	for i := range r.Violations {
 		list = append(list, ofViolation(&r.Violations[i]))
 	}
+	for i := range r.Next {
+		list = append(list, ofViolation(&r.Next[i]))
+	}
 	for i := range r.Warnings {
 		list = append(list, ofWarning(&r.Warnings[i]))
+	}
+	return list
+}
+
+// OfCosts returns a finding for each bound that would reduce the cost of the rules of a CRD to their limits.
+func OfCosts(r *engine.Report) (list []Finding) {
+	for i := range r.Versions {
+		v, seen := &r.Versions[i], map[string]bool{}
+		root := fmt.Sprintf("/spec/versions/%d/schema/openAPIV3Schema", v.Index)
+		for k := range v.Rules {
+			rule := &v.Rules[k]
+			if rule.ShareOfLimit <= 1 && v.EstimatedCost <= v.CostLimit {
+				continue
+			}
+			for _, c := range rule.Culprits {
+				if key := c.SchemaPointer + " " + c.Keyword; c.Suggested > 0 && !seen[key] {
+					seen[key] = true
+					list = append(list, Finding{
+						Severity: Information, Type: RuleCost, Pointer: root + c.SchemaPointer, Source: &Cost{v.Index, c},
+						Message: fmt.Sprintf("With %s: %d, the cost of the rule at %s would be within its limit.",
+							c.Keyword, c.Suggested, rule.SchemaPointer),
+					})
+				}
+			}
+		}
+	}
+	return list
+}
+
+// OfManifest returns the findings of a manifest that do not depend on its CRD: why it cannot be read, and warnings about
+// its place in the file.
+func OfManifest(m *workspace.Manifest) (list []Finding) {
+	if m.Err != nil {
+		list = append(list, OfError(m.Err))
+	}
+	for i := range m.Warnings {
+		list = append(list, ofWarning(&m.Warnings[i]))
 	}
 	return list
 }
@@ -120,11 +193,17 @@ func OfError(err error) Finding {
 	var e *engine.Error
 	if errors.As(err, &e) {
 		f.Position = e.Position
+		if len(e.Violations) > 0 && e.Violations[0].Type == engine.TypeSyntax {
+			f.Type = engine.TypeSyntax
+		}
 		if e.Reason == engine.ReasonVersionNotFound || e.Reason == engine.ReasonVersionNotServed {
 			f.Pointer = "/apiVersion"
 		}
 	}
-	if errors.As(err, new(*workspace.WithoutCRDError)) || errors.As(err, new(*workspace.RejectedCRDError)) {
+	switch without := (*workspace.WithoutCRDError)(nil); {
+	case errors.As(err, &without) && without.Similar == without.Kind: // of another group
+		f.Pointer = "/apiVersion"
+	case without != nil, errors.As(err, new(*workspace.RejectedCRDError)):
 		f.Pointer = "/kind"
 	}
 	return f
@@ -148,6 +227,11 @@ func OfAnswers(answers []workspace.Answer) (list []Finding) {
 			own = []Finding{OfError(a.Err)}
 		} else {
 			own = OfVerdict(a.Verdict)
+		}
+		for i := range own {
+			if len(a.CRDs) > 0 {
+				own[i].CRD = a.CRDs[0]
+			}
 		}
 		if len(answers) > 1 {
 			from := " (with the CRD in " + workspace.FileNames(a.CRDs) + ")"

@@ -8,7 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/crdeval/crdeval/server/quickfix"
+	"github.com/crdeval/crdeval/engine/workspace"
+	"github.com/crdeval/crdeval/server/diagnosis"
 )
 
 // place is where text is completed.
@@ -30,14 +31,14 @@ func (s *server) completion(ctx context.Context, f *file, p *documentParams) (an
 	root := documentAt(docs, offset).root
 	at, ok := placeOf(f.text, root, offset)
 	list := completionList{Items: []completionItem{}}
-	if !ok || s.workspace.skip(f.path) != "" {
+	if !ok || s.workspace.skips(f.path) {
 		return list, nil
 	}
 	n := at.container
 	if n == nil {
 		n = at.value
 	}
-	c := s.cursor(ctx, f.text, n, root)
+	c := s.cursor(ctx, f, n, root)
 	path := n.path()
 	if len(path) < c.object {
 		return list, nil
@@ -181,18 +182,18 @@ func inJSON(text []byte, n *node) bool {
 func (s *server) typeItems(text []byte, root *node, field string, at *place) (items []completionItem) {
 	apiVersion, kind := root.child("apiVersion").scalarText(text), root.child("kind").scalarText(text)
 	seen := map[string]bool{}
-	all := append(s.workspace.all(), crdKind)
-	group, _, _ := strings.Cut(apiVersion, "/")
-	has := func(fits func(*crdSource) bool) bool { return slices.ContainsFunc(all, fits) }
-	byKind := field == "apiVersion" && has(func(c *crdSource) bool { return c.kind == kind })
-	byGroup := field == "kind" && has(func(c *crdSource) bool { return c.group == group })
+	all := append(s.workspace.set().CRDs(), crdKind)
+	group := workspace.GroupOf(apiVersion)
+	has := func(fits func(*workspace.CRD) bool) bool { return slices.ContainsFunc(all, fits) }
+	byKind := field == "apiVersion" && has(func(c *workspace.CRD) bool { return c.ObjectKind == kind })
+	byGroup := field == "kind" && has(func(c *workspace.CRD) bool { return c.Group == group })
 	for _, c := range all {
-		for _, v := range c.versions {
-			value, other := c.group+"/"+v.Name, c.kind
+		for _, v := range c.Versions {
+			value, other := c.Group+"/"+v.Name, c.ObjectKind
 			if field == "kind" {
-				value, other = c.kind, c.group+"/"+v.Name
+				value, other = c.ObjectKind, c.Group+"/"+v.Name
 			}
-			if !v.Served || seen[value] || byKind && c.kind != kind || byGroup && c.group != group {
+			if !v.Served || seen[value] || byKind && c.ObjectKind != kind || byGroup && c.Group != group {
 				continue
 			}
 			seen[value] = true
@@ -251,7 +252,7 @@ func fieldItems(of *schema, at *place) (items []completionItem) {
 		}
 		p := of.step(name)
 		text := name
-		if at.isJSON || !quickfix.IsPlain(name) {
+		if at.isJSON || !diagnosis.IsPlain(name) {
 			text = strconv.Quote(name)
 		}
 		item := completionItem{Label: name, Kind: itemField, Detail: p.typeText(), FilterText: text}

@@ -46,4 +46,7 @@ func isCRD(apiVersion, kind string) bool {
 }
 
 // crdKind is the kind of CRDs for completion.
-var crdKind = &crdSource{group: apiextensionsv1.GroupName, kind: workspace.CRDKind, versions: []crdVersion{{"v1", true}}}
+var crdKind = &workspace.CRD{
+	Group: apiextensionsv1.GroupName, ObjectKind: workspace.CRDKind,
+	Versions: []workspace.CRDVersion{{Name: "v1", Served: true}},
+}

@@ -1,13 +1,16 @@
 package lsp
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/crdeval/crdeval/engine/workspace"
+	"github.com/crdeval/crdeval/server/diagnosis"
+	"github.com/crdeval/crdeval/server/repository"
 )
 
 // docsURL is the page that describes the codes of diagnostics.
@@ -16,24 +19,33 @@ const docsURL = "https://github.com/crdeval/crdeval/blob/main/docs/editors.md#di
 // rulesURL is the page about rules.
 const rulesURL = "https://github.com/crdeval/crdeval/blob/main/docs/rules.md"
 
+// severities are those of the protocol.
+var severities = map[diagnosis.Severity]int{
+	diagnosis.Error: severityError, diagnosis.Warning: severityWarning, diagnosis.Information: severityInformation,
+}
+
 // diagnosed are the findings of an open file, with what is needed for ranges and fixes.
 type diagnosed struct {
-	file  *file
 	lines *lineIndex
-	docs  []document
 	list  []diagnosedFinding
+	crds  map[*workspace.CRD]*crdText
 }
 
 type diagnosedFinding struct {
 	*finding
 	diagnostic Diagnostic
-	begin      int    // of the document
-	text       []byte // of the document
+	manifest   *workspace.Manifest // nil: the finding is about the file
 }
 
-// diagnose returns the diagnostics of a file, and the results for the next call. A template has none.
-func (s *server) diagnose(ctx context.Context, f *file) ([]Diagnostic, map[string]*result) {
-	d, results := s.examine(ctx, f)
+// crdText finds places in a CRD.
+type crdText struct {
+	*diagnosis.Document
+	lines *lineIndex
+}
+
+// diagnose returns the diagnostics of a file, and the results for the next call.
+func (s *server) diagnose(ctx context.Context, f *file, of *workspace.File) ([]Diagnostic, map[string]*result) {
+	d, results := s.examine(ctx, f, of)
 	list := make([]Diagnostic, 0, len(d.list))
 	for i := range d.list {
 		list = append(list, d.list[i].diagnostic)
@@ -46,54 +58,44 @@ func (s *server) diagnose(ctx context.Context, f *file) ([]Diagnostic, map[strin
 }
 
 // examine evaluates a file.
-func (s *server) examine(ctx context.Context, f *file) (*diagnosed, map[string]*result) {
-	d := &diagnosed{file: f}
-	if s.workspace.skip(f.path) != "" {
-		return d, nil
-	}
-	documents, results := s.workspace.examine(ctx, f.text, s.storedOf(ctx, f), f.results)
+func (s *server) examine(ctx context.Context, f *file, of *workspace.File) (*diagnosed, map[string]*result) {
+	d := &diagnosed{lines: newLineIndex(f.text), crds: map[*workspace.CRD]*crdText{}}
+	documents, results := s.workspace.examine(ctx, of, s.storedOf(ctx, f), f.results)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		late := &finding{severity: severityError, code: codeUnchecked,
-			message: "the file was not checked within " + itemTimeout.String()}
-		d.list = append(d.list, diagnosedFinding{late, Diagnostic{
-			Severity: late.severity, Code: late.code, Source: "crdeval", Message: late.message,
-		}, 0, nil})
+		late := &finding{Finding: diagnosis.Finding{
+			Type: diagnosis.NotChecked, Message: "the file was not checked within " + itemTimeout.String(),
+		}}
+		d.list = append(d.list, diagnosedFinding{late, s.diagnostic(d, late, nil), nil})
 		return d, results
 	}
-	if isTemplate(f.text, documents) {
-		return d, results
-	}
-	d.lines, d.docs = newLineIndex(f.text), outline(f.text)
-	for _, of := range documents {
-		for i := range of.findings {
-			found := &of.findings[i]
-			d.list = append(d.list, diagnosedFinding{found, s.diagnostic(d, found, of.begin, of.line), of.begin, of.text})
+	for _, l := range documents {
+		for i := range l.findings {
+			found := &l.findings[i]
+			m := l.manifests[found.manifest]
+			d.list = append(d.list, diagnosedFinding{found, s.diagnostic(d, found, m), m})
 		}
 	}
 	return d, results
 }
 
-// isTemplate reports whether no document of a file can be read, and it contains {{, as crdeval check does.
-func isTemplate(text []byte, documents []located) bool {
-	readable := func(l located) bool { return len(l.findings) != 1 || !l.findings[0].syntax }
-	return len(documents) > 0 && bytes.Contains(text, []byte("{{")) && !slices.ContainsFunc(documents, readable)
-}
-
-// diagnostic returns the diagnostic of a finding. begin and line are those of its document.
-func (s *server) diagnostic(d *diagnosed, f *finding, begin, line int) Diagnostic {
-	from, to := f.span(d.file.text, d.docs, begin)
-	out := Diagnostic{
-		Range: d.lines.rangeOf(from, to), Severity: f.severity, Code: f.code, Source: "crdeval", Message: f.text(line),
-		CodeDescription: &codeDescription{docsURL},
+// diagnostic returns the diagnostic of a finding about a manifest.
+func (s *server) diagnostic(d *diagnosed, f *finding, m *workspace.Manifest) Diagnostic {
+	begin := 0
+	if m != nil {
+		begin, _ = m.Extent()
 	}
-	if f.code == codeRule || f.code == codeCost {
+	out := Diagnostic{
+		Range: d.lines.rangeOf(begin+f.start, begin+f.end), Severity: severities[f.Severity], Code: f.Type, Source: "crdeval",
+		Message: f.Sentence(), CodeDescription: &codeDescription{docsURL},
+	}
+	if f.Type == diagnosis.Rule || f.Type == diagnosis.RuleCost {
 		out.CodeDescription.Href = rulesURL
 	}
-	if s.client.TextDocument.PublishDiagnostics.RelatedInformation && f.crd != nil && f.schema != "" {
-		if related, ok := f.crd.keyword(f.version, f.schema); ok {
-			message := "The schema of " + f.crd.name
-			if f.rule != "" {
-				message = "Rule: " + strings.Join(strings.Fields(f.rule), " ")
+	if s.client.TextDocument.PublishDiagnostics.RelatedInformation && f.CRD != nil && f.SchemaPointer != "" {
+		if related, ok := s.keyword(d, f, m); ok {
+			message := "The schema of " + f.CRD.Name
+			if f.Rule != "" {
+				message = "Rule: " + strings.Join(strings.Fields(f.Rule), " ")
 			}
 			out.RelatedInformation = []relatedInformation{{related, message}}
 		}
@@ -101,23 +103,25 @@ func (s *server) diagnostic(d *diagnosed, f *finding, begin, line int) Diagnosti
 	return out
 }
 
-// keyword returns the location of a keyword of a version's schema in the file of the CRD.
-func (c *crdSource) keyword(version, pointer string) (Location, bool) {
-	i := slices.IndexFunc(c.versions, func(v crdVersion) bool { return v.Name == version })
-	if i < 0 || strings.Contains(c.file, "://") {
-		return Location{}, false
+// keyword returns the location of the keyword in the CRD that a finding is about.
+func (s *server) keyword(d *diagnosed, f *finding, m *workspace.Manifest) (l Location, ok bool) {
+	list := s.workspace.set().Choose(m.APIVersion, m.Kind, m.Path())
+	same := func(c *workspace.CRD) bool { return c.Compiled() == f.CRD.Compiled() } // it may have moved in its file
+	i := slices.IndexFunc(list, same)
+	if i < 0 || list[i].Path() == "" {
+		return l, false
 	}
-	c.mu.Lock()
-	if c.lines == nil {
-		c.lines, c.docs = newLineIndex(c.whole), outline(c.whole)
+	c := list[i]
+	version := slices.Index(c.VersionNames(), workspace.VersionOf(m.APIVersion))
+	of := d.crds[c]
+	if of == nil {
+		of = &crdText{diagnosis.New(c.Manifest, 0), newLineIndex(c.Text().Bytes())}
+		d.crds[c] = of
 	}
-	c.mu.Unlock()
-	f := finding{
-		item: c.manifest.Item, offset: -1, pointer: "/spec/versions/" + strconv.Itoa(i) + "/schema/openAPIV3Schema" + pointer,
+	pointer := "/spec/versions/" + strconv.Itoa(version) + "/schema/openAPIV3Schema" + f.SchemaPointer
+	if _, ok = of.Find(pointer); !ok {
+		return l, false
 	}
-	if _, exact := f.node(c.docs, c.begin); !exact {
-		return Location{}, false
-	}
-	begin, end := f.span(c.whole, c.docs, c.begin)
-	return Location{URI: uriOf(c.file), Range: c.lines.rangeOf(begin, end)}, true
+	start, end := of.RangeOf(&diagnosis.Finding{Pointer: pointer})
+	return Location{uriOf(repository.NameOf(c.Path())), of.lines.rangeOf(of.Begin+start, of.Begin+end)}, true
 }

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/value"
-	"github.com/crdeval/crdeval/server/quickfix"
+	"github.com/crdeval/crdeval/engine/workspace"
+	"github.com/crdeval/crdeval/server/diagnosis"
 )
 
 // maxFixBytes bounds a document that has quick fixes, and the bytes that are parsed to verify its fixes.
@@ -21,23 +21,27 @@ func (s *server) codeActions(ctx context.Context, f *file, p *documentParams) (a
 	if len(p.Context.Only) > 0 && !slices.ContainsFunc(p.Context.Only, only) {
 		return actions, nil
 	}
-	d, _ := s.examine(ctx, f)
-	documents := map[int]*quickfix.Document{} // by their begin
+	d, _ := s.examine(ctx, f, s.workspace.parse(ctx, f.path, f.text))
+	documents := map[int]*diagnosis.Document{} // by their begin
 	for i := range d.list {
 		of := &d.list[i]
 		r := of.diagnostic.Range
-		if before(p.Range.End, r.Start) || before(r.End, p.Range.Start) || of.fixes == nil || ctx.Err() != nil {
+		if before(p.Range.End, r.Start) || before(r.End, p.Range.Start) || of.manifest == nil || ctx.Err() != nil {
 			continue
 		}
-		document := documents[of.begin]
+		begin, end := of.manifest.Extent()
+		document := documents[begin]
 		if document == nil {
-			document = quickfix.New(string(of.text), engine.Limits{MaxBytes: maxFixBytes}, maxFixBytes)
-			documents[of.begin] = document
+			document = diagnosis.New(of.manifest, maxFixBytes)
+			documents[begin] = document
 		}
-		for _, fix := range of.fixes(document.Item(of.item)) {
+		if end-begin > maxFixBytes {
+			continue
+		}
+		for _, fix := range document.Sibling(of.manifest).Fixes(&of.Finding, s.schemaOf(ctx, of)) {
 			var edits []TextEdit
 			for _, e := range fix.Edits {
-				edits = append(edits, TextEdit{d.lines.rangeOf(of.begin+e.Start, of.begin+e.End), e.Text})
+				edits = append(edits, TextEdit{d.lines.rangeOf(begin+e.Start, begin+e.End), e.Text})
 			}
 			actions = append(actions, codeAction{
 				Title: fix.Title, Kind: "quickfix", Diagnostics: []Diagnostic{of.diagnostic}, IsPreferred: fix.Preferred,
@@ -52,8 +56,17 @@ func before(a, b Position) bool {
 	return a.Line < b.Line || a.Line == b.Line && a.Character < b.Character
 }
 
+// schemaOf returns the function that returns the schemas of the fields of a finding's manifest.
+func (s *server) schemaOf(ctx context.Context, f *diagnosedFinding) func(pointer string) *diagnosis.Schema {
+	of := s.workspace.schema(ctx, f.CRD, workspace.VersionOf(f.manifest.APIVersion))
+	if isCRD(f.manifest.APIVersion, f.manifest.Kind) {
+		of = schemaOfCRD()
+	}
+	return of.field
+}
+
 // field returns the schema of the field at a JSON pointer for quick fixes, or nil.
-func (s *schema) field(pointer string) *quickfix.Schema {
+func (s *schema) field(pointer string) *diagnosis.Schema {
 	path := strings.Split(pointer, "/")[1:]
 	for i := range path {
 		path[i] = value.UnescapePointer(path[i])
@@ -66,5 +79,5 @@ func (s *schema) field(pointer string) *quickfix.Schema {
 	if err != nil {
 		return nil
 	}
-	return quickfix.ReadSchema(text)
+	return diagnosis.ReadSchema(text)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/workspace"
 )
 
 // maxHover bounds the text of kubectl explain in a hover, in bytes.
@@ -15,7 +16,7 @@ const maxHover = 8 << 10
 type cursor struct {
 	root    *node // of the object: of the document, or of an item of a list
 	object  int   // number of steps of the path to root
-	crd     *crdSource
+	crd     *workspace.CRD
 	version string
 	schema  *schema // of root; nil: unknown
 }
@@ -47,7 +48,8 @@ func documentAt(docs []document, offset int) *document {
 }
 
 // cursor returns what an offset refers to. In a List, the object is an item.
-func (s *server) cursor(ctx context.Context, text []byte, n, root *node) cursor {
+func (s *server) cursor(ctx context.Context, f *file, n, root *node) cursor {
+	text := f.text
 	c := cursor{root: root}
 	if items := root.child("items"); items != nil && strings.HasSuffix(root.child("kind").scalarText(text), "List") {
 		path := n.path()
@@ -58,15 +60,11 @@ func (s *server) cursor(ctx context.Context, text []byte, n, root *node) cursor 
 		}
 	}
 	apiVersion := c.root.child("apiVersion").scalarText(text)
-	group, version, found := strings.Cut(apiVersion, "/")
-	if !found {
-		group, version = "", apiVersion
-	}
-	if c.crd = s.workspace.ofKind(group, c.root.child("kind").scalarText(text)); c.crd != nil {
-		c.version = version
-		c.crd.compile(ctx, s.workspace.config().KubernetesMinor)
-		c.schema = c.crd.schema(version)
-	} else if isCRD(apiVersion, c.root.child("kind").scalarText(text)) {
+	kind := c.root.child("kind").scalarText(text)
+	if c.crd = s.workspace.of(apiVersion, kind, f.path); c.crd != nil {
+		c.version = workspace.VersionOf(apiVersion)
+		c.schema = s.workspace.schema(ctx, c.crd, c.version)
+	} else if isCRD(apiVersion, kind) {
 		c.schema = schemaOfCRD()
 	}
 	return c
@@ -84,7 +82,7 @@ func (s *server) hover(ctx context.Context, f *file, p *documentParams) (any, er
 	if n.parent == nil || offset > n.keyEnd && (n.kind != scalar || offset < n.begin) {
 		return nil, nil
 	}
-	c := s.cursor(ctx, f.text, n, root)
+	c := s.cursor(ctx, f, n, root)
 	path := n.path()[c.object:]
 	of, fields := c.schema.at(path)
 	if of == nil {
@@ -126,10 +124,7 @@ func pathText(path []string) string {
 
 // explain returns what kubectl explain prints about a field.
 func (s *server) explain(ctx context.Context, c cursor, fields []string) (string, error) {
-	var d *engine.Definition
-	if c.crd != nil {
-		d, _ = c.crd.compile(ctx, s.workspace.config().KubernetesMinor)
-	}
+	d := s.workspace.definition(ctx, c.crd)
 	if d == nil {
 		return "", context.Canceled
 	}

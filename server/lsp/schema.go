@@ -10,7 +10,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdeval/crdeval/server/quickfix"
+	"github.com/crdeval/crdeval/server/diagnosis"
 )
 
 // schema is the schema of a field. That of a resource also has apiVersion, kind and metadata.
@@ -218,7 +218,7 @@ func (s *schema) values() []string {
 // written returns a JSON scalar as it is written in a file.
 func written(value string, isJSON bool) string {
 	var text string
-	if isJSON || json.Unmarshal([]byte(value), &text) != nil || !quickfix.IsPlain(text) {
+	if isJSON || json.Unmarshal([]byte(value), &text) != nil || !diagnosis.IsPlain(text) {
 		return value
 	}
 	return text

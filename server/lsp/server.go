@@ -503,7 +503,7 @@ func (s *server) step(ctx context.Context) (more bool) {
 	case reload:
 		s.load(ctx)
 	case len(changed) > 0:
-		s.reread(changed)
+		s.reread(ctx, changed)
 	default:
 		return s.evaluate(ctx)
 	}
@@ -512,6 +512,13 @@ func (s *server) step(ctx context.Context) (more bool) {
 
 // load reads the settings and the CRDs of the workspace.
 func (s *server) load(ctx context.Context) {
+	defer func() {
+		select {
+		case <-s.loaded:
+		default:
+			close(s.loaded) // also after a panic: requests wait for it
+		}
+	}()
 	s.mu.Lock()
 	roots, root := s.roots, ""
 	if len(roots) > 0 {
@@ -535,11 +542,6 @@ func (s *server) load(ctx context.Context) {
 	for _, problem := range s.workspace.takeProblems() {
 		s.show(problem)
 	}
-	select {
-	case <-s.loaded:
-	default:
-		close(s.loaded)
-	}
 }
 
 // show shows an error to the user.
@@ -549,7 +551,7 @@ func (s *server) show(message string) {
 }
 
 // reread reads files again that are not open, and those of deleted directories.
-func (s *server) reread(changed map[string]bool) {
+func (s *server) reread(ctx context.Context, changed map[string]bool) {
 	dirty := false
 	for path := range changed {
 		for _, file := range s.workspace.filesAt(path) {
@@ -557,12 +559,12 @@ func (s *server) reread(changed map[string]bool) {
 				dirty = true // it was saved
 				continue
 			}
-			text, err := s.workspace.read(file)
+			f, err := s.workspace.read(ctx, file)
 			if err != nil {
 				s.show(err.Error())
 				continue
 			}
-			dirty = s.workspace.update(file, text) || dirty
+			dirty = s.workspace.update(f) || dirty
 		}
 	}
 	if dirty {
@@ -605,10 +607,11 @@ func (s *server) evaluate(ctx context.Context) bool {
 	s.evaluating, s.cancel = f, cancel
 	snapshot := *f
 	s.mu.Unlock()
-	if s.workspace.skip(f.path) == "" && s.workspace.update(f.path, snapshot.text) {
+	parsed := s.workspace.parse(ctx, f.path, snapshot.text)
+	if s.workspace.update(parsed) {
 		s.dirtyAll(f)
 	}
-	list, results := s.diagnose(ctx, &snapshot)
+	list, results := s.diagnose(ctx, &snapshot, parsed)
 	s.publishing.Lock()
 	defer s.publishing.Unlock()
 	s.mu.Lock()

@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/crdeval/crdeval/engine/workspace"
+	"github.com/crdeval/crdeval/server/repository"
 )
 
 const crd = `apiVersion: apiextensions.k8s.io/v1
@@ -179,6 +182,17 @@ func TestPanicOfTheWorker(t *testing.T) {
 	}
 }
 
+// TestPanicOfTheFirstLoad checks that requests are answered if the workspace cannot be read.
+func TestPanicOfTheFirstLoad(t *testing.T) {
+	root := workspaceWith(t, map[string]string{"crd.yaml": crd})
+	c := connect(t, root, Options{Settings: func(string) (Settings, error) { panic("test") }})
+	c.open("crd.yaml")
+	c.call("textDocument/hover", map[string]any{"textDocument": map[string]any{"uri": c.uri("crd.yaml")}}, nil)
+	if err := c.end(); err != nil || !strings.Contains(c.log.String(), "panic: test") {
+		t.Errorf("%v, log %q", err, c.log)
+	}
+}
+
 // TestCancel checks that a request that waits is cancelled.
 func TestCancel(t *testing.T) {
 	root := workspaceWith(t, map[string]string{"crd.yaml": crd, "a.yaml": object})
@@ -219,18 +233,20 @@ func TestSettings(t *testing.T) {
 	root := workspaceWith(t, map[string]string{
 		"crd.yaml": crd, "templates/a.yaml": object, "a.yaml": object, "b.yaml": "a: {{ .Values.b }}: c\n", "c.yaml": object,
 	})
+	path := repository.PathOf(root)
+	filter, err := workspace.NewFilter(repository.FS(), workspace.FilterOptions{
+		Root: path, Working: path, Exclude: []string{"templates"}, Templates: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	c := connect(t, root, Options{Settings: func(got string) (Settings, error) {
 		if got != root {
 			t.Errorf("root %q", got)
 		}
 		return Settings{
 			CRDs: []string{filepath.Join(root, "missing.yaml")}, Read: os.ReadFile,
-			Skip: func(file string) string {
-				if strings.Contains(file, "templates") {
-					return "a template"
-				}
-				return ""
-			},
+			Filter:   filter,
 			SkipKind: func(_, kind string) bool { return kind == "Skipped" },
 		}, nil
 	}})
@@ -320,19 +336,22 @@ func TestWatch(t *testing.T) {
 func TestReused(t *testing.T) {
 	var w folders
 	w.load(t.Context(), nil, Settings{}, map[string][]byte{"/crd.yaml": []byte(crd)})
+	examine := func(text string, old map[string]*result) ([]located, map[string]*result) {
+		return w.examine(t.Context(), w.parse(t.Context(), "/a.yaml", []byte(text)), nil, old)
+	}
 	text := object + "---\n" + strings.Replace(object, "name: a", "name: b", 1)
-	_, first := w.examine(t.Context(), []byte(text), nil, nil)
-	_, second := w.examine(t.Context(), []byte("# more\n---\n"+strings.Replace(text, "name: b", "name: c", 1)), nil, first)
+	_, first := examine(text, nil)
+	_, second := examine("# more\n---\n"+strings.Replace(text, "name: b", "name: c", 1), first)
 	same := 0
 	for key, r := range second {
 		if first[key] == r {
 			same++
 		}
 	}
-	if len(first) != 2 || len(second) != 2 || same != 0 { // the text of the first one begins with a comment
+	if len(first) != 2 || len(second) != 2 || same != 1 {
 		t.Errorf("%d and %d results, %d reused", len(first), len(second), same)
 	}
-	_, third := w.examine(t.Context(), []byte("# more\n---\n"+strings.Replace(text, "name: b", "name: d", 1)), nil, second)
+	_, third := examine("# more\n---\n"+strings.Replace(text, "name: b", "name: d", 1), second)
 	same = 0
 	for key, r := range third {
 		if second[key] == r {
@@ -342,8 +361,8 @@ func TestReused(t *testing.T) {
 	if same != 1 {
 		t.Errorf("%d results reused, want 1", same)
 	}
-	w.update("/crd.yaml", []byte(strings.Replace(crd, "integer", "string", 1)))
-	list, _ := w.examine(t.Context(), []byte(object), nil, third)
+	w.update(w.parse(t.Context(), "/crd.yaml", []byte(strings.Replace(crd, "integer", "string", 1))))
+	list, _ := examine(object, third)
 	if len(list) != 1 || len(list[0].findings) != 0 {
 		t.Errorf("the result was not computed again: %+v", list)
 	}

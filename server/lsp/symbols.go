@@ -35,7 +35,14 @@ func (s *server) symbols(_ context.Context, f *file, _ *documentParams) (any, er
 			name = "document"
 		}
 		r := lines.rangeOf(d.root.begin, d.root.end)
-		begin, end := d.root.head()
+		begin, end := d.root.begin, d.root.begin
+		if len(d.root.children) > 0 {
+			first := d.root.children[0]
+			begin, end = first.start, max(first.end, first.keyEnd)
+			if first.kind == mapping || first.kind == sequence {
+				end = first.keyEnd
+			}
+		}
 		list = append(list, documentSymbol{
 			Name: name, Detail: detail, Kind: symbolClass, Range: r, SelectionRange: lines.rangeOf(begin, end),
 			Children: d.root.symbols(f.text, lines, 1, &left),

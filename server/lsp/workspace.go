@@ -2,12 +2,12 @@ package lsp
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,8 +28,8 @@ type Settings struct {
 	CRDs []string
 	// Read reads a URL.
 	Read func(url string) ([]byte, error)
-	// Skip returns why a file is not read, such as a template, or "".
-	Skip func(file string) string
+	// Filter recognises files that are not read, such as templates. It may be nil.
+	Filter *workspace.Filter
 	// SkipKind reports whether objects of a kind are not checked.
 	SkipKind func(apiVersion, kind string) bool
 	// FieldValidation is how unknown and duplicate fields are reported: as errors, as warnings, or not at all.
@@ -46,154 +46,161 @@ const maxFileBytes = 16 << 20
 // bounds are the limits of a search for CRDs. Files beyond a limit are not read. Settings.CRDs and the folders of the
 // workspace are searched separately.
 type bounds struct {
-	entries int // of directories
+	entries int // folders, and files that can have manifests
 	bytes   int // of all files
 	time    time.Duration
 }
 
 var defaultBounds = bounds{entries: 50_000, bytes: 256 << 20, time: 30 * time.Second}
 
-// crdSource is a CRD of a file. It is compiled when it is first used.
-type crdSource struct {
-	file     string
-	text     string // as JSON
-	whole    []byte // the text of the file
-	begin    int    // of the document in it
-	manifest *workspace.Manifest
-	name     string
-	group    string
-	kind     string
-	versions []crdVersion
-
-	mu         sync.Mutex
-	compiled   bool
-	definition *engine.Definition // nil if the CRD is rejected
-	crd        *apiextensionsv1.CustomResourceDefinition
-	failure    string
-	lines      *lineIndex // of whole, with docs; nil: not needed yet
-	docs       []document
-}
-
-type crdVersion struct {
-	Name   string `json:"name"`
-	Served bool   `json:"served"`
-}
-
-// groupKind identifies a kind.
-type groupKind struct{ group, kind string }
-
 // folders have the CRDs of all files. Its methods can be called concurrently.
 type folders struct {
 	bounds   bounds
 	mu       sync.Mutex
-	roots    []string // all directories that are searched
+	roots    []string
 	settings Settings
-	explicit map[string]bool // files of Settings.CRDs
-	files    map[string][]*crdSource
-	kinds    map[groupKind][]*crdSource // nil: files has changed
-	problems []string                   // of reading files
+	crds     *workspace.Workspace // nil: empty
+	revision int                  // increases with each change of the CRDs
+	schemas  map[*engine.Definition]*apiextensionsv1.CustomResourceDefinition
+	problems []string // of reading files
 }
 
 // load reads the settings' CRDs and the files of the roots. open has the content of open files.
 func (w *folders) load(ctx context.Context, roots []string, settings Settings, open map[string][]byte) {
 	w.mu.Lock()
-	w.roots, w.settings, w.explicit = slices.Concat(settings.CRDs, roots), settings, map[string]bool{}
-	w.files, w.problems = map[string][]*crdSource{}, nil
+	w.roots, w.settings, w.problems = roots, settings, nil
+	w.crds = &workspace.Workspace{Options: engine.Options{KubernetesMinor: settings.KubernetesMinor}}
 	w.mu.Unlock()
-	w.search(ctx, settings.CRDs, true)
-	w.search(ctx, roots, false)
+	w.search(ctx, settings.CRDs)
+	w.search(ctx, roots)
 	for path, text := range open {
-		w.update(path, text)
+		w.update(w.parse(ctx, path, text))
 	}
 }
 
-// search reads the CRDs of files and directories. explicit says that they are named in the settings.
-func (w *folders) search(ctx context.Context, names []string, explicit bool) {
+// set returns the workspace with the CRDs.
+func (w *folders) set() *workspace.Workspace {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.crds == nil {
+		w.crds = &workspace.Workspace{}
+	}
+	return w.crds
+}
+
+// source returns the source of a file, a URL or another document of an editor, without Read.
+func (w *folders) source(name string) workspace.Source {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := workspace.Source{Name: name}
+	if !filepath.IsAbs(name) {
+		s.Given = slices.Contains(w.settings.CRDs, name)
+		return s
+	}
+	s.Path = repository.PathOf(name)
+	for _, root := range w.roots {
+		if relative := repository.Relative(root, name); !filepath.IsAbs(filepath.FromSlash(relative)) {
+			s.Name = relative
+			break
+		}
+	}
+	s.Given = slices.ContainsFunc(w.settings.CRDs, func(of string) bool { return contains(of, name) })
+	return s
+}
+
+// contains reports whether a folder contains a file, or is the file.
+func contains(folder, file string) bool {
+	separator := string(filepath.Separator)
+	return file == folder || strings.HasPrefix(file, strings.TrimSuffix(folder, separator)+separator)
+}
+
+// filter returns the filter for a source: nil for one of Settings.CRDs.
+func (w *folders) filter(s workspace.Source) *workspace.Filter {
+	if s.Given {
+		return nil
+	}
+	return w.config().Filter
+}
+
+// skips reports whether a file is not read.
+func (w *folders) skips(path string) bool {
+	s := w.source(path)
+	return w.filter(s).Recognise(s).Kind != ""
+}
+
+// parse returns the manifests of an open file.
+func (w *folders) parse(ctx context.Context, path string, text []byte) *workspace.File {
+	s := w.source(path)
+	s.Read = func(context.Context) ([]byte, error) { return text, nil }
+	return workspace.Load(ctx, s, w.filter(s))
+}
+
+// search reads the CRDs of files, directories and URLs.
+func (w *folders) search(ctx context.Context, names []string) {
 	ctx, cancel := context.WithTimeout(ctx, w.bounds.time)
 	defer cancel()
-	entries, bytes, files := 0, 0, 0
+	entries, size := 0, 0
 	var failed []error
-	defer func() {
-		switch more := len(failed) - 1; {
-		case more == 0:
-			w.problem("%v", failed[0])
-		case more > 0:
-			w.problem("%v (and %d more)", failed[0], more)
-		}
-	}()
-	file := func(path string) {
-		if explicit {
-			w.mu.Lock()
-			w.explicit[path] = true
-			w.mu.Unlock()
-		}
-		files++
-		text, err := w.read(path)
-		bytes += len(text)
-		if err != nil {
-			failed = append(failed, err)
-			return
-		}
-		w.update(path, text)
-	}
-	for _, root := range names {
-		if repository.IsURL(root) {
-			file(root)
-			continue
-		}
-		files = 0
-		bound := ""
-		root = repository.WalkRoot(root)
-		err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
-			entries++
+	for _, name := range names {
+		bound := func() string {
 			switch {
 			case entries > w.bounds.entries:
-				bound = fmt.Sprintf("%d directory entries", w.bounds.entries)
-			case bytes > w.bounds.bytes:
-				bound = fmt.Sprintf("%d MiB", w.bounds.bytes>>20)
+				return fmt.Sprintf("%d files and folders", w.bounds.entries)
+			case size > w.bounds.bytes:
+				return fmt.Sprintf("%d MiB", w.bounds.bytes>>20)
 			case errors.Is(ctx.Err(), context.DeadlineExceeded):
-				bound = w.bounds.time.String()
+				return w.bounds.time.String()
 			}
-			switch {
-			case bound != "" || ctx.Err() != nil:
-				return fs.SkipAll
-			case err != nil && path == root:
-				return err
-			case err != nil:
+			return ""
+		}
+		files := 0
+		read := func(path string, from func(context.Context) ([]byte, error)) bool {
+			entries, files = entries+1, files+1
+			if bound() != "" || ctx.Err() != nil {
+				return false
+			}
+			f, read, err := w.readFrom(ctx, path, from)
+			if size += read; err != nil {
 				failed = append(failed, err)
-				return nil
-			case e.IsDir() && path != root && isSkipped(e.Name()):
-				return fs.SkipDir
-			case !e.IsDir() && (path == root || workspace.IsFileName(e.Name()) && !repository.IsIrregular(path)):
-				file(path)
+				return true
 			}
-			return nil
-		})
-		switch {
-		case err != nil:
-			failed = append(failed, err)
-		case bound != "":
+			w.update(f)
+			return true
+		}
+		root := repository.PathOf(name)
+		info, err := fs.Stat(repository.FS(), root)
+		if repository.IsURL(name) || err != nil || !info.IsDir() {
+			read(name, w.reader(name))
+		} else {
+			enter := func(string) bool { entries++; return bound() == "" && ctx.Err() == nil }
+			options := workspace.WalkOptions{Recursive: true, Skips: isSkipped, Limit: maxFileBytes, Enter: enter}
+			for s := range workspace.Walk(repository.FS(), root, options) {
+				if !read(repository.NameOf(s.Path), s.Read) {
+					break
+				}
+			}
+		}
+		switch reached := bound(); {
+		case reached != "":
 			w.problem("%s: the search for CRDs ended after %s: the CRDs of the other files are unknown; "+
-				"name their directories with --crds", root, bound)
+				"name their directories with --crds", name, reached)
+			w.report(failed)
 			return
-		case explicit && files == 0 && ctx.Err() == nil:
-			w.problem("%s: the directory has no .yaml, .yml or .json file", root)
+		case files == 0 && ctx.Err() == nil && w.source(name).Given:
+			w.problem("%s: the directory has no .yaml, .yml or .json file", name)
 		}
 	}
+	w.report(failed)
 }
 
-// isSkipped reports whether a search skips directories with a name.
-func isSkipped(name string) bool { return name[0] == '.' || name == "node_modules" }
-
-// inSkipped reports whether the search skips a directory with the file.
-func (w *folders) inSkipped(path string) bool {
-	for _, root := range w.roots {
-		dir, err := filepath.Rel(root, filepath.Dir(path))
-		if err == nil && filepath.IsLocal(dir) {
-			return dir != "." && slices.ContainsFunc(strings.Split(dir, string(filepath.Separator)), isSkipped)
-		}
+// report records the errors of a search.
+func (w *folders) report(failed []error) {
+	switch more := len(failed) - 1; {
+	case more == 0:
+		w.problem("%v", failed[0])
+	case more > 0:
+		w.problem("%v (and %d more)", failed[0], more)
 	}
-	return false
 }
 
 // config returns the settings.
@@ -222,218 +229,119 @@ func (w *folders) takeProblems() (all []string) {
 
 // filesAt returns a path, and the files with CRDs below it.
 func (w *folders) filesAt(path string) []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	files := []string{path}
-	for file := range w.files {
-		if strings.HasPrefix(file, path+string(filepath.Separator)) {
+	for _, f := range w.set().Files() {
+		if f.Path == "" {
+			continue
+		}
+		if file := repository.NameOf(f.Path); file != path && contains(path, file) {
 			files = append(files, file)
 		}
 	}
 	return files
 }
 
-// read returns the text of a file with CRDs. It is empty if a file of the workspace is skipped, or is not a regular
-// file any more.
-func (w *folders) read(path string) (text []byte, err error) {
-	w.mu.Lock()
-	explicit, read, skipped := w.explicit[path], w.settings.Read, w.inSkipped(path)
-	w.mu.Unlock()
-	switch {
-	case !explicit && (skipped || w.skip(path) != ""):
-	case repository.IsURL(path):
-		if text, err = read(path); err != nil {
-			err = fmt.Errorf("%s: %w", path, err)
-		}
-	default:
-		text, err = repository.ReadRegular(path, maxFileBytes)
-		if !explicit && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, repository.ErrIrregular)) {
-			err = nil
-		}
+// reader returns the function that reads a file or a URL.
+func (w *folders) reader(name string) func(context.Context) ([]byte, error) {
+	if repository.IsURL(name) {
+		return func(context.Context) ([]byte, error) { return w.config().Read(name) }
 	}
-	if err != nil {
-		return text, fmt.Errorf("%w: its CRDs are unknown", err)
-	}
-	return text, nil
+	return workspace.FileSource(repository.FS(), name, repository.PathOf(name), maxFileBytes).Read
 }
 
-// skip returns why a file is not read, or "".
-func (w *folders) skip(path string) string {
-	w.mu.Lock()
-	skip, explicit := w.settings.Skip, w.explicit[path]
-	w.mu.Unlock()
-	if skip == nil || explicit {
-		return ""
+// read reads a changed file. It has no manifests if the search skips its folder.
+func (w *folders) read(ctx context.Context, name string) (*workspace.File, error) {
+	if s := w.source(name); !s.Given && w.isHidden(s.Path) {
+		return &workspace.File{Source: s}, nil
 	}
-	return skip(path)
+	f, _, err := w.readFrom(ctx, name, w.reader(name))
+	return f, err
+}
+
+// readFrom reads a file with CRDs, and returns its size. It has no manifests if it has no CRD, and if a file of the
+// workspace is skipped, or is not a regular file any more.
+func (w *folders) readFrom(ctx context.Context, name string, from func(context.Context) ([]byte, error)) (
+	f *workspace.File, size int, err error) {
+	s := w.source(name)
+	s.Read = func(ctx context.Context) ([]byte, error) {
+		text, err := from(ctx)
+		if size = len(text); !bytes.Contains(text, []byte(workspace.CRDKind)) {
+			return nil, err // most files: they are not parsed
+		}
+		return text, err
+	}
+	f = workspace.Load(ctx, s, w.filter(s))
+	if f.Err != nil && (s.Given || !errors.Is(f.Err, fs.ErrNotExist) && !errors.Is(f.Err, workspace.ErrIrregular)) {
+		return f, size, fmt.Errorf("the CRDs of %s are unknown: %w", name, f.Err)
+	}
+	return f, size, nil
+}
+
+// isSkipped reports whether a search leaves out subfolders with a name.
+func isSkipped(name string) bool { return strings.HasPrefix(name, ".") || name == "node_modules" }
+
+// isHidden reports whether the search skips a folder with the file.
+func (w *folders) isHidden(file string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, root := range w.roots {
+		relative, ok := strings.CutPrefix(path.Dir(file), repository.PathOf(root))
+		if ok && (relative == "" || relative[0] == '/') {
+			return relative != "" && slices.ContainsFunc(strings.Split(relative[1:], "/"), isSkipped)
+		}
+	}
+	return false
 }
 
 // update replaces the CRDs of a file. It reports whether they changed. CRDs with the same text stay compiled.
-func (w *folders) update(path string, text []byte) (changed bool) {
-	list := crdsOf(path, text)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	old := w.files[path]
-	changed = len(old) != len(list)
-	for i, c := range list {
-		j := slices.IndexFunc(old, func(o *crdSource) bool { return o.text == c.text })
-		if j < 0 {
-			changed = true
-			continue
-		}
-		if o := old[j]; o.mu.TryLock() { // else it is being compiled
-			c.compiled, c.definition, c.crd, c.failure = o.compiled, o.definition, o.crd, o.failure
-			o.mu.Unlock()
-		}
-		list[i] = c
-	}
-	if len(old)+len(list) == 0 {
+func (w *folders) update(f *workspace.File) (changed bool) {
+	if !w.set().Set(f) {
 		return false
 	}
-	w.kinds = nil
-	w.files[path] = list
-	if len(list) == 0 {
-		delete(w.files, path)
-	}
-	return changed
-}
-
-// crdsOf returns the CRDs of a file.
-func crdsOf(path string, text []byte) (list []*crdSource) {
-	if !bytes.Contains(text, []byte(workspace.CRDKind)) {
-		return nil
-	}
-	for _, m := range workspace.Read(text) {
-		if m.Err != nil || m.Kind != workspace.CRDKind {
-			continue
-		}
-		var fields struct {
-			Spec struct {
-				Group string `json:"group"`
-				Names struct {
-					Kind string `json:"kind"`
-				} `json:"names"`
-				Version  string       `json:"version"` // v1beta1
-				Versions []crdVersion `json:"versions"`
-			} `json:"spec"`
-		}
-		manifest := m.JSON()
-		_ = json.Unmarshal(manifest, &fields) // invalid fields stay empty
-		c := &crdSource{
-			file: path, text: string(manifest), whole: text, begin: max(m.Position("", engine.Position{Line: 1}).Offset,
-				0), manifest: m, name: m.Name, group: fields.Spec.Group,
-			kind: fields.Spec.Names.Kind, versions: fields.Spec.Versions,
-		}
-		if fields.Spec.Version != "" && len(c.versions) == 0 {
-			c.versions = []crdVersion{{fields.Spec.Version, true}}
-		}
-		list = append(list, c)
-	}
-	return list
-}
-
-// ofKind returns the CRD of a kind, or nil. Files of the settings come first, then those of the workspace by name.
-func (w *folders) ofKind(group, kind string) *crdSource {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.index()
-	if all := w.kinds[groupKind{group, kind}]; len(all) > 0 {
-		return all[0]
+	w.revision++
+	w.schemas = nil
+	return true
+}
+
+// of returns the CRD that applies to the objects of a kind in a file, or nil. It is the first of several.
+func (w *folders) of(apiVersion, kind, path string) *workspace.CRD {
+	if list := w.set().Choose(apiVersion, kind, w.source(path).Path); len(list) > 0 {
+		return list[0]
 	}
 	return nil
 }
 
-// index makes kinds. The caller holds the lock.
-func (w *folders) index() {
-	if w.kinds != nil {
-		return
+// definition returns what a CRD compiles to, or nil.
+func (w *folders) definition(ctx context.Context, c *workspace.CRD) *engine.Definition {
+	if c == nil {
+		return nil
 	}
-	w.kinds = map[groupKind][]*crdSource{}
-	for _, list := range w.files {
-		for _, c := range list {
-			key := groupKind{c.group, c.kind}
-			w.kinds[key] = append(w.kinds[key], c)
-		}
-	}
-	last := func(c *crdSource) int {
-		if w.explicit[c.file] {
-			return 0
-		}
-		return 1
-	}
-	for _, list := range w.kinds {
-		slices.SortStableFunc(list, func(a, b *crdSource) int {
-			return cmp.Or(cmp.Compare(last(a), last(b)), strings.Compare(a.file, b.file))
-		})
-	}
-}
-
-// all returns the CRDs, one for each kind, by group and kind.
-func (w *folders) all() (list []*crdSource) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.index()
-	for _, c := range w.kinds {
-		list = append(list, c[0])
-	}
-	slices.SortFunc(list, func(a, b *crdSource) int {
-		return cmp.Or(strings.Compare(a.group, b.group), strings.Compare(a.kind, b.kind))
-	})
-	return list
-}
-
-// compile compiles the CRD once. A CRD of a cluster, with the condition Established, is not checked.
-func (c *crdSource) compile(ctx context.Context, minor int) (*engine.Definition, string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.compiled {
-		return c.definition, c.failure
-	}
-	o := engine.Options{KubernetesMinor: minor}
-	d, report, err := engine.Compile(ctx, c.manifest.Document, o)
-	if err == nil && d == nil && c.established() {
-		d, _, err = engine.CompileAsStored(ctx, c.manifest.Document, o)
-	}
-	if ctx.Err() != nil {
-		return nil, "the CRD was not compiled in time"
-	}
-	c.compiled, c.definition = true, d
-	switch {
-	case err != nil:
-		c.failure, _, _ = c.manifest.Describe(err)
-	case d == nil && len(report.Violations) > 0:
-		c.failure = report.Violations[0].Error()
-	case d == nil && report.Rejection != nil:
-		c.failure = report.Rejection.Message
-	case d != nil:
-		c.crd = &apiextensionsv1.CustomResourceDefinition{}
-		if err := json.Unmarshal(d.Manifest(), c.crd); err != nil {
-			c.failure = err.Error()
-		}
-	}
-	return c.definition, c.failure
-}
-
-// established reports whether the CRD has the condition Established.
-func (c *crdSource) established() bool {
-	var crd struct {
-		Status engine.Status `json:"status"`
-	}
-	_ = json.Unmarshal([]byte(c.text), &crd)
-	return slices.ContainsFunc(crd.Status.Conditions, func(c engine.Condition) bool {
-		return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
-	})
+	return w.set().Compile(ctx, c).Definition
 }
 
 // schema returns the schema of a version of an accepted CRD, or nil.
-func (c *crdSource) schema(version string) *schema {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.crd == nil {
+func (w *folders) schema(ctx context.Context, c *workspace.CRD, version string) *schema {
+	d := w.definition(ctx, c)
+	if d == nil {
 		return nil
 	}
-	for i := range c.crd.Spec.Versions {
-		if v := &c.crd.Spec.Versions[i]; v.Name == version && v.Schema != nil && v.Schema.OpenAPIV3Schema != nil {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	crd := w.schemas[d]
+	if crd == nil {
+		crd = &apiextensionsv1.CustomResourceDefinition{}
+		if json.Unmarshal(d.Manifest(), crd) != nil {
+			return nil
+		}
+		if w.schemas == nil {
+			w.schemas = map[*engine.Definition]*apiextensionsv1.CustomResourceDefinition{}
+		}
+		w.schemas[d] = crd
+	}
+	for i := range crd.Spec.Versions {
+		if v := &crd.Spec.Versions[i]; v.Name == version && v.Schema != nil && v.Schema.OpenAPIV3Schema != nil {
 			return &schema{props: v.Schema.OpenAPIV3Schema, root: true}
 		}
 	}

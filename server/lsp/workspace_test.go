@@ -2,14 +2,18 @@ package lsp
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/testenv"
+	"github.com/crdeval/crdeval/server/diagnosis"
 )
 
 // TestSearch checks the limits of a search for CRDs, and the problems that it reports.
@@ -25,12 +29,12 @@ func TestSearch(t *testing.T) {
 		report string   // part of the only problem, "": none
 	}{
 		"all":             {many, nil, 2, ""},
-		"entries":         {bounds{4, 1 << 20, time.Hour}, nil, 1, "ended after 4 directory entries"}, // a/1.yaml is the fourth
+		"entries":         {bounds{4, 1 << 20, time.Hour}, nil, 1, "ended after 4 files and folders"}, // a/1.yaml is the fourth
 		"bytes":           {bounds{100, 1, time.Hour}, nil, 1, "ended after 0 MiB"},
 		"time":            {bounds{100, 1 << 20, time.Nanosecond}, nil, 0, "ended after 1ns"},
 		"its own bounds":  {bounds{12, 1 << 20, time.Hour}, []string{"a/1.yaml", "b"}, 2, ""},
 		"no manifests":    {many, []string{"empty"}, 2, "empty: the directory has no .yaml, .yml or .json file"},
-		"a missing file":  {many, []string{"missing.yaml"}, 2, "missing.yaml: no such file"},
+		"a missing file":  {many, []string{"missing.yaml"}, 2, "missing.yaml are unknown: no such file"},
 		"several missing": {many, []string{"missing.yaml", "2.yaml"}, 2, "directory (and 1 more)"},
 		"an unusual name": {many, []string{"empty/a.txt"}, 2, ""},
 	} {
@@ -46,7 +50,7 @@ func TestSearch(t *testing.T) {
 				!strings.Contains(problems[0], tc.report)) {
 				t.Errorf("problems %q, want %q", problems, tc.report)
 			}
-			if got := len(w.all()); got != tc.want {
+			if got := len(w.set().CRDs()); got != tc.want {
 				t.Errorf("%d CRDs, want %d", got, tc.want)
 			}
 		})
@@ -66,9 +70,9 @@ func TestChangedFiles(t *testing.T) {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o750), os.WriteFile(path, []byte(crd), 0o600)); err != nil {
 			t.Fatal(err)
 		}
-		text, err := w.read(path)
-		if err != nil || (len(text) > 0) != want {
-			t.Errorf("%s: %d bytes, %v", name, len(text), err)
+		f, err := w.read(t.Context(), path)
+		if err != nil || (len(f.CRDs) > 0) != want {
+			t.Errorf("%s: %d CRDs, %v", name, len(f.CRDs), err)
 		}
 	}
 }
@@ -82,7 +86,7 @@ func TestChangedSettings(t *testing.T) {
 		return Settings{SkipKind: func(string, string) bool { return skip }}, nil
 	}, Reload: func(string) bool { return true }})
 	c.open("a.yaml")
-	if list := c.diagnostics("a.yaml"); len(list) != 1 || list[0].Code != codeUnchecked {
+	if list := c.diagnostics("a.yaml"); len(list) != 1 || list[0].Code != diagnosis.NotChecked {
 		t.Error(list)
 	}
 	c.notify("workspace/didChangeWatchedFiles", map[string]any{"changes": []any{map[string]any{
@@ -107,7 +111,7 @@ func TestDeletedDirectory(t *testing.T) {
 	}
 	c.notify("workspace/didChangeWatchedFiles", map[string]any{"changes": []any{map[string]any{
 		"uri": c.uri("crds"), "type": 3}}})
-	c.wait("NotChecked", func() bool { return c.published[c.uri("a.yaml")].Diagnostics[0].Code == codeUnchecked })
+	c.wait("NotChecked", func() bool { return c.published[c.uri("a.yaml")].Diagnostics[0].Code == diagnosis.NotChecked })
 	if err := c.end(); err != nil {
 		t.Error(err)
 	}
@@ -133,9 +137,87 @@ func TestPipe(t *testing.T) {
 		t.Error(list)
 	}
 	c.wait("message", func() bool {
-		return len(c.shown) == 1 && strings.Contains(c.shown[0], "pipe: it is not a regular file")
+		return len(c.shown) == 1 && strings.Contains(c.shown[0], "pipe are unknown: it is not a regular file")
 	})
 	if err := c.end(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestGiven checks that a CRD of the settings takes precedence over a nearer one.
+func TestGiven(t *testing.T) {
+	root := workspaceWith(t, map[string]string{
+		"app/crd.yaml": crd, "app/a.yaml": object, "given/crd.yaml": strings.Replace(crd, "integer", "string", 1),
+	})
+	for name, want := range map[string]int{"": 1, "given": 0, "given/crd.yaml": 0, "app": 1} {
+		t.Run(name, func(t *testing.T) {
+			c := connect(t, root, Options{Settings: func(string) (Settings, error) {
+				if name == "" {
+					return Settings{}, nil
+				}
+				return Settings{CRDs: []string{filepath.Join(root, name)}}, nil
+			}})
+			c.open("app/a.yaml")
+			if list := c.diagnostics("app/a.yaml"); len(list) != want {
+				t.Errorf("%+v, want %d diagnostics", list, want)
+			}
+			if err := c.end(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestFieldValidation checks the severities of unknown and duplicate fields of objects and CRDs, and that violations
+// besides them are reported as well.
+func TestFieldValidation(t *testing.T) {
+	root := workspaceWith(t, map[string]string{
+		"crd.yaml": crd, "a.yaml": object + "  extra: 1\n  replicas: y\n",
+		"b.yaml": strings.NewReplacer("crontabs", "others", "CronTab", "Other",
+			"scope: Namespaced", "scope: Else\n  extra: 1\n  scope: Else").Replace(crd),
+	})
+	for validation, want := range map[engine.FieldValidation]string{
+		engine.FieldValidationStrict: "DuplicateField 1, FieldValueTypeInvalid 1, UnknownField 1; " +
+			"DuplicateField 1, FieldValueNotSupported 1, UnknownField 1",
+		engine.FieldValidationWarn: "DuplicateField 2, FieldValueTypeInvalid 1, UnknownField 2; " +
+			"DuplicateField 2, FieldValueNotSupported 1, UnknownField 2",
+		engine.FieldValidationIgnore: "FieldValueTypeInvalid 1; FieldValueNotSupported 1",
+	} {
+		c := connect(t, root, Options{Settings: func(string) (Settings, error) {
+			return Settings{FieldValidation: validation}, nil
+		}})
+		var files []string
+		for _, name := range []string{"a.yaml", "b.yaml"} {
+			c.open(name)
+			var found []string
+			for _, d := range c.diagnostics(name) {
+				found = append(found, fmt.Sprint(d.Code, " ", d.Severity))
+			}
+			slices.Sort(found)
+			files = append(files, strings.Join(found, ", "))
+		}
+		if got := strings.Join(files, "; "); got != want {
+			t.Errorf("%v: %s, want %s", validation, got, want)
+		}
+		if err := c.end(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestDanglingLink checks that a symbolic link to nothing is reported, and that the other files are read.
+func TestDanglingLink(t *testing.T) {
+	root := workspaceWith(t, map[string]string{"b.yaml": crd})
+	if err := os.Symlink("missing.yaml", filepath.Join(root, "a.yaml")); err != nil {
+		t.Skip(err) // Windows
+	}
+	w := folders{bounds: defaultBounds}
+	w.load(t.Context(), []string{root}, Settings{}, nil)
+	const want = "a.yaml are unknown: no such file"
+	if problems := w.takeProblems(); len(problems) != 1 || !strings.Contains(problems[0], want) {
+		t.Errorf("problems %q", problems)
+	}
+	if got := len(w.set().CRDs()); got != 1 {
+		t.Errorf("%d CRDs, want 1", got)
 	}
 }

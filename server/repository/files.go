@@ -26,3 +26,8 @@ func PathOf(name string) string {
 	absolute = filepath.ToSlash(absolute[len(filepath.VolumeName(absolute)):])
 	return cmp.Or(strings.TrimPrefix(absolute, "/"), ".")
 }
+
+// NameOf returns the absolute name of a path in FS.
+func NameOf(file string) string {
+	return volume() + string(filepath.Separator) + filepath.FromSlash(file)
+}

@@ -65,14 +65,14 @@ func (c *lspCommand) settings(root string) (lsp.Settings, error) {
 	if minor := validateMinor(merged.KubernetesMinor); minor != nil {
 		invalid, merged.KubernetesMinor = errors.Join(invalid, minor), 0
 	}
-	filter, err := newFilter(working, merged.Exclude, false)
+	filter, err := newFilter(working, merged.Exclude, true)
 	if err != nil {
-		filter, _ = newFilter(working, nil, false)
+		filter, _ = newFilter(working, nil, true)
 		invalid = errors.Join(invalid, err)
 	}
 	settings := lsp.Settings{
 		FieldValidation: engine.FieldValidationStrict, KubernetesMinor: merged.KubernetesMinor, Namespace: "default",
-		Skip: skipIn(filter), SkipKind: func(apiVersion, kind string) bool {
+		Filter: filter, SkipKind: func(apiVersion, kind string) bool {
 			s := new(workspace.Manifest)
 			s.APIVersion, s.Kind = apiVersion, kind
 			return (&ciFlags{SkipKind: merged.SkipKind}).skipReason(s) != ""
@@ -99,16 +99,6 @@ func (c *lspCommand) settings(root string) (lsp.Settings, error) {
 	}
 	settings.Read = func(url string) ([]byte, error) { return downloads.Read(urls[url], nil) }
 	return settings, invalid
-}
-
-// skipIn returns the function that says why a filter skips a file. It can be called concurrently.
-func skipIn(filter *workspace.Filter) func(string) string {
-	return func(file string) string {
-		if !filepath.IsAbs(file) { // a document that is not a file
-			return ""
-		}
-		return filter.Recognise(workspace.Source{Path: repository.PathOf(file)}).Reason
-	}
 }
 
 // withConfig returns the flags, with those that are not set taken from the configuration file.

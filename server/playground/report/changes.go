@@ -12,7 +12,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/value"
-	"github.com/crdeval/crdeval/server/quickfix"
+	"github.com/crdeval/crdeval/server/diagnosis"
 )
 
 // maxChanges bounds the changes of a report. Further ones are counted.
@@ -34,9 +34,9 @@ func (w *write) changes(v *engine.Verdict) (list []Change, omitted int) {
 		known[p.Pointer] = true
 		list = append(list, Change{Path: p.Path, Pointer: p.Pointer, Op: OpDefaulted, After: validJSON(p.Value)})
 	}
-	if v.Object != nil && d.Readable() && w.input.Subresource != "scale" {
+	if v.Object != nil && (d.Err == nil) && w.input.Subresource != "scale" {
 		found := differences{known: known}
-		found.compare(d.Decoded(), quickfix.Decode(v.Object))
+		found.compare(diagnosis.Decode(d.Document.JSON("")), diagnosis.Decode(v.Object))
 		list, omitted = append(list, found.list...), found.omitted // the engine's omitted changes are among them
 	}
 	slices.SortStableFunc(list, func(a, b Change) int { return cmp.Compare(a.Pointer, b.Pointer) })
@@ -126,7 +126,7 @@ func (f *differences) add(op string, before, after any) {
 		f.omitted++
 		return
 	}
-	c.Path = quickfix.Dotted(c.Pointer)
+	c.Path = diagnosis.Dotted(c.Pointer)
 	if op != OpSet {
 		c.Before = encode(before)
 	}

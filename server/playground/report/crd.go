@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/server/quickfix"
+	"github.com/crdeval/crdeval/server/diagnosis"
 )
 
 // describe fills in the CRD.
@@ -74,7 +74,7 @@ func newViolation(d *document, v *engine.Violation) Violation {
 func (c *compiled) rule(v *engine.VersionInfo, r *engine.RuleReport) Rule {
 	cost := max(r.EstimatedCost, r.MessageEstimatedCost)
 	out := Rule{
-		Version: v.Name, Path: quickfix.SchemaPath(r.SchemaPointer), SchemaPointer: r.SchemaPointer, Rule: r.Text, Transition: r.UsesOldSelf,
+		Version: v.Name, Path: diagnosis.SchemaPath(r.SchemaPointer), SchemaPointer: r.SchemaPointer, Rule: r.Text, Transition: r.UsesOldSelf,
 		Cost: float64(cost), Limit: float64(r.Limit), Percent: 100 * r.ShareOfLimit, Bounds: []Bound{},
 		Range: c.ruleRange(v.Index, r.SchemaPointer),
 	}
@@ -97,7 +97,7 @@ func (c *compiled) bound(version int, culprit engine.CostCulprit) Bound {
 	pointer := c.document.SchemaPointer(version) + culprit.SchemaPointer
 	keyword := pointer + "/" + culprit.Keyword
 	out := Bound{
-		Path: quickfix.SchemaPath(culprit.SchemaPointer), Keyword: culprit.Keyword, Suggested: culprit.Suggested, Fixes: []Fix{},
+		Path: diagnosis.SchemaPath(culprit.SchemaPointer), Keyword: culprit.Keyword, Suggested: culprit.Suggested, Fixes: []Fix{},
 		Range: d.keyRange(pointer),
 	}
 	field := out.Path

@@ -1,11 +1,14 @@
 package report
 
 import (
+	"encoding/json"
 	"sort"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/server/quickfix"
+	"github.com/crdeval/crdeval/engine/workspace"
+	"github.com/crdeval/crdeval/server/diagnosis"
 )
 
 // fixBudget bounds the bytes that are parsed to verify the fixes of a document.
@@ -13,7 +16,7 @@ const fixBudget = 2 << 20
 
 // document is a text with its positions.
 type document struct {
-	*quickfix.Document
+	*diagnosis.Document
 	name string
 
 	lines  []int // offset of the first byte of each line
@@ -26,7 +29,11 @@ type count struct{ points, units int }
 const blockSize = 1024
 
 func newDocument(name, text string) *document {
-	d := &document{Document: quickfix.New(text, limits, fixBudget), name: name, lines: []int{0}}
+	source := engine.Manifest([]byte(text))
+	if strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") && json.Valid([]byte(text)) {
+		source = engine.JSON([]byte(text))
+	}
+	d := &document{Document: diagnosis.New(workspace.New(source), fixBudget), name: name, lines: []int{0}}
 	for i := 0; i < len(text); i++ {
 		if text[i] == '\n' {
 			d.lines = append(d.lines, i+1)
@@ -91,10 +98,10 @@ func (d *document) rangeAt(at *engine.Position, pointer string) *Range {
 	if at == nil {
 		return nil
 	}
-	if p, ok := d.Find(pointer); ok && pointer != "" && p.Value == at.Offset {
+	if p, ok := d.Find(pointer); ok && pointer != "" && p.Value.Begin == at.Offset {
 		return d.spanOf(p)
 	}
-	if parent, ok := d.Find(quickfix.Parent(pointer)); ok && pointer != "" && parent.Value == at.Offset {
+	if parent, ok := d.Find(diagnosis.Parent(pointer)); ok && pointer != "" && parent.Value.Begin == at.Offset {
 		return d.spanOf(parent)
 	}
 	return d.span(at.Offset, d.LineEnd(at.Offset))
@@ -108,14 +115,14 @@ func (d *document) rangeOf(pointer string) *Range {
 	return nil
 }
 
-func (d *document) spanOf(p quickfix.Place) *Range {
+func (d *document) spanOf(p diagnosis.Place) *Range {
 	switch {
-	case !p.Flow && d.IsCollection(p) && p.Key >= 0:
-		return d.span(p.Key, d.KeyEnd(p))
-	case d.IsCollection(p) && (!p.Flow || d.End(p) > d.LineEnd(p.Value)):
-		return d.span(p.Value, d.LineEnd(p.Value))
+	case !p.Flow && p.Collection && p.HasKey():
+		return d.span(p.Key.Begin, p.Key.End)
+	case p.Collection && (!p.Flow || p.Value.End > d.LineEnd(p.Value.Begin)):
+		return d.span(p.Value.Begin, d.LineEnd(p.Value.Begin))
 	}
-	return d.span(p.Value, d.End(p))
+	return d.span(p.Value.Begin, p.Value.End)
 }
 
 // keyRange returns the range of the key at a pointer, or of the value of an item of a list.
@@ -124,14 +131,14 @@ func (d *document) keyRange(pointer string) *Range {
 	switch {
 	case !ok:
 		return nil
-	case p.Key < 0:
+	case !p.HasKey():
 		return d.spanOf(p)
 	}
-	return d.span(p.Key, d.KeyEnd(p))
+	return d.span(p.Key.Begin, p.Key.End)
 }
 
 // fixes returns fixes with positions.
-func (d *document) fixes(list []quickfix.Fix) []Fix {
+func (d *document) fixes(list []diagnosis.Fix) []Fix {
 	out := []Fix{}
 	for _, f := range list {
 		fix := Fix{Title: f.Title}

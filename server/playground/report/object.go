@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/server/quickfix"
+	"github.com/crdeval/crdeval/server/diagnosis"
 )
 
 // write is the evaluation of the write of an object.
@@ -18,7 +18,7 @@ type write struct {
 	object  *document
 	version *engine.VersionInfo // of the request, nil if it is not known
 
-	rootSchema *quickfix.Schema // of the version, see schemaOf
+	rootSchema *diagnosis.Schema // of the version, see schemaOf
 	schemaRead bool
 }
 
@@ -144,15 +144,15 @@ func (w *write) violation(v *engine.Violation) Violation {
 	case engine.TypeDuplicateField:
 		out.Range = w.object.keyRange(v.Pointer)
 	default:
-		out.Fixes = w.object.fixes(w.object.Violation(v, w.schemaOf(v.Pointer)))
+		out.Fixes = w.object.fixes(w.object.Fixes(&diagnosis.Finding{Type: v.Type, Pointer: v.Pointer, Source: v}, w.schemaOf))
 	}
 	return out
 }
 
 // schemaOf returns the schema of the value at a pointer of the object, or nil.
-func (w *write) schemaOf(pointer string) *quickfix.Schema {
+func (w *write) schemaOf(pointer string) *diagnosis.Schema {
 	if !w.schemaRead && w.version != nil {
-		w.rootSchema = quickfix.ReadSchema(w.document.JSON(w.document.SchemaPointer(w.version.Index)))
+		w.rootSchema = diagnosis.ReadSchema(w.document.JSON(w.document.SchemaPointer(w.version.Index)))
 	}
 	w.schemaRead = true
 	return w.rootSchema.At(pointer)

@@ -4,7 +4,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/server/quickfix"
+	"github.com/crdeval/crdeval/server/diagnosis"
 )
 
 var outcomes = map[engine.RuleOutcome]string{
@@ -15,7 +15,7 @@ var outcomes = map[engine.RuleOutcome]string{
 // trace returns the trace of a rule. version is the index of the version in the CRD, or -1.
 func (c *compiled) trace(version int, t *engine.RuleTrace) Trace {
 	out := Trace{
-		Path: quickfix.Dotted(t.Pointer), Pointer: t.Pointer, Outcome: outcomes[t.Outcome], Skipped: t.Skipped, Message: t.Message, Cost: t.Cost,
+		Path: diagnosis.Dotted(t.Pointer), Pointer: t.Pointer, Outcome: outcomes[t.Outcome], Skipped: t.Skipped, Message: t.Message, Cost: t.Cost,
 		Tree: stepTree(t.Steps), OmittedSteps: t.OmittedSteps,
 	}
 	if t.Rule != nil {

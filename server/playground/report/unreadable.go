@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/server/quickfix"
+	"github.com/crdeval/crdeval/server/diagnosis"
 )
 
 // The places that messages about unreadable documents name.
@@ -14,7 +14,6 @@ var (
 	lineError  = regexp.MustCompile(`yaml: (?:unmarshal errors:\n\s*)?line (\d+): `)
 	fieldError = regexp.MustCompile(`unmarshal .* into Go (?:struct field (ObjectMeta)?\.(\S+) of|value of) type (v1\.ObjectMeta)?`)
 	typeError  = regexp.MustCompile(`: \.(\S+) accessor error: `)
-	keyError   = regexp.MustCompile(`(?:unknown|duplicate) field "([^"]*)"`)
 )
 
 // errorRange returns the range of an error about a document that cannot be read as an object: the line or field that the
@@ -36,14 +35,10 @@ func (d *document) errorRange(message string) *Range {
 			pointer += "/" + strings.ReplaceAll(m[2], ".", "/")
 		}
 		if pointer != "" {
-			named = cmp.Or(d.rangeOf(pointer), d.rangeOf(quickfix.Parent(pointer)))
+			named = cmp.Or(d.rangeOf(pointer), d.rangeOf(diagnosis.Parent(pointer)))
 		}
 	} else if m := typeError.FindStringSubmatch(message); m != nil {
 		named = d.rangeOf("/" + strings.ReplaceAll(m[1], ".", "/"))
-	} else if m := keyError.FindStringSubmatch(message); m != nil {
-		if pointer, ok := d.PointerOf(m[1]); ok {
-			named = d.keyRange(pointer)
-		}
 	}
 	return cmp.Or(named, d.rangeOf("/kind"), d.rangeOf("/apiVersion"), d.firstLine())
 }

@@ -2,20 +2,25 @@ package report
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/server/quickfix"
+	"github.com/crdeval/crdeval/server/diagnosis"
 )
 
 // warnings returns the warnings of the CRD, with fixes.
 func (c *compiled) warnings() []Warning {
 	list := []Warning{}
-	for _, text := range engine.TextsOf(c.report.Warnings) {
-		list = append(list, c.document.warning(text, c.document.Warning(text)))
+	d := c.document
+	found := diagnosis.OfReport(&engine.Report{Warnings: c.report.Warnings})
+	for i := range found {
+		one := Warning{Document: d.name, Message: found[i].Message, Fixes: d.fixes(d.Fixes(&found[i], nil))}
+		if found[i].Position != nil || found[i].Pointer != "" {
+			one.Range = d.span(d.RangeOf(&found[i]))
+		}
+		list = append(list, one)
 	}
 	return list
 }
@@ -50,24 +55,6 @@ func (w *write) warnings(v *engine.Verdict, out *Object) []Warning {
 		list = append(list, one)
 	}
 	return list
-}
-
-var lineWarning = regexp.MustCompile(`^line (\d+): `)
-
-// warning returns a warning with the range of its place, or of the line that its text names.
-func (d *document) warning(text string, of quickfix.Warned) Warning {
-	out := Warning{Document: d.name, Message: text, Fixes: d.fixes(of.Fixes)}
-	m := lineWarning.FindStringSubmatch(text)
-	switch {
-	case m != nil:
-		out.Range = d.lineRange(number(m[1]))
-	case of.Pointer == "":
-	case of.IsKey:
-		out.Range = d.keyRange(of.Pointer)
-	default:
-		out.Range = d.rangeOf(of.Pointer)
-	}
-	return out
 }
 
 // number returns the value of digits, or the largest int if the value is larger.

@@ -1,4 +1,4 @@
-package quickfix
+package diagnosis
 
 import (
 	"encoding/json"

@@ -1,13 +1,16 @@
-package quickfix
+package diagnosis
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/workspace"
 )
 
 // Fix is a correction of a document.
@@ -22,18 +25,92 @@ type Fix struct {
 // maxValues bounds the values that are offered for a field.
 const maxValues = 10
 
-// Violation returns the fixes of a violation of an object or a CRD. s is the schema of the field, or nil.
-func (d *Document) Violation(v *engine.Violation, s *Schema) (list []Fix) {
+// Fixes returns the fixes of a finding. schema returns the schema of a field, or nil.
+func (d *Document) Fixes(f *Finding, schema func(pointer string) *Schema) []Fix {
+	switch of := f.Source.(type) {
+	case *engine.FieldChange:
+		return d.Unknown(of)
+	case *engine.Violation:
+		if f.Type == engine.TypeUnknownField {
+			return d.Unknown(&engine.FieldChange{Path: f.Field, Pointer: f.Pointer, Hint: f.Hint})
+		}
+		return d.violation(of, schema(f.Pointer))
+	case *engine.Warning:
+		return d.warning(of, f.CRD)
+	case *Cost:
+		return d.SetBound(of.Version, of.Culprit)
+	case error:
+		return d.failure(of, f)
+	}
+	return nil
+}
+
+// warning returns the fixes of a warning. crd is that of the object, nil for a CRD.
+func (d *Document) warning(w *engine.Warning, crd *workspace.CRD) []Fix {
+	switch {
+	case w.Type == engine.TypeUnknownField:
+		field := w.Field
+		if field == "" {
+			field = Dotted(w.Pointer)
+		}
+		return d.Unknown(&engine.FieldChange{Path: field, Pointer: w.Pointer, Hint: w.Hint})
+	case w.Type == engine.TypeDeprecated && crd != nil && crd.Compiled() != nil && crd.Compiled().Definition != nil:
+		return d.Deprecated(crd.Group, crd.Compiled().Definition.Versions())
+	case w.Type == engine.TypeWarning && slices.Contains(uselessKeywords, name(w.Pointer)):
+		return d.Remove(w.Pointer, name(w.Pointer))
+	}
+	return nil
+}
+
+// uselessKeywords are the keywords of a schema without effect, if API servers send a warning about them.
+var uselessKeywords = []string{"format", "x-kubernetes-list-type"}
+
+// failure returns the fixes of a document that could not be evaluated.
+func (d *Document) failure(err error, f *Finding) []Fix {
+	var values []json.RawMessage
+	add := func(v string) { values = append(values, value.AppendString(nil, v)) }
+	if without := (*workspace.WithoutCRDError)(nil); errors.As(err, &without) && without.Similar != "" {
+		if without.Similar != d.Kind {
+			add(without.Similar)
+			return d.Change("/kind", values...)
+		}
+		add(without.SimilarGroup + "/" + workspace.VersionOf(without.APIVersion))
+		return d.Change("/apiVersion", values...)
+	}
+	reason := engine.ReasonOf(err)
+	if f.CRD == nil || reason != engine.ReasonVersionNotFound && reason != engine.ReasonVersionNotServed {
+		return nil
+	}
+	for _, v := range f.CRD.Versions {
+		if v.Served {
+			add(f.CRD.Group + "/" + v.Name)
+		}
+	}
+	return d.Change("/apiVersion", values...)
+}
+
+// Deprecated returns the fix of a deprecated version of an object: the first of the versions by priority that is served
+// and not deprecated.
+func (d *Document) Deprecated(group string, of []engine.VersionInfo) []Fix {
+	next := slices.IndexFunc(of, func(v engine.VersionInfo) bool { return v.Served && !v.Deprecated })
+	if next < 0 {
+		return nil
+	}
+	return d.Change("/apiVersion", value.AppendString(nil, group+"/"+of[next].Name))
+}
+
+// violation returns the fixes of a violation of an object or a CRD. s is the schema of the field, or nil.
+func (d *Document) violation(v *engine.Violation, s *Schema) (list []Fix) {
+	hinted := v.Hint != nil && v.Hint.Replacement != nil
 	switch {
 	case v.Rule != nil || v.Pointer == "":
 		return nil
 	case v.Type == "FieldValueRequired":
 		return d.add(v.Pointer, s)
-	case v.Step != engine.StepSchema && v.Step != engine.StepCRD:
+	case v.Step != engine.StepSchema && v.Step != engine.StepCRD && !hinted:
 		return nil
 	}
 	var values []json.RawMessage
-	hinted := v.Hint != nil && v.Hint.Replacement != nil
 	if hinted {
 		values = append(values, v.Hint.Replacement)
 	}
@@ -83,7 +160,7 @@ func (d *Document) add(pointer string, s *Schema) []Fix {
 // Unknown returns the fixes of a field that the schema does not declare.
 func (d *Document) Unknown(c *engine.FieldChange) (list []Fix) {
 	p, ok := d.Find(c.Pointer)
-	if !ok || p.Key < 0 {
+	if !ok || !p.HasKey() {
 		return nil
 	}
 	if c.Hint != nil && c.Hint.Pointer != "" {
@@ -106,7 +183,7 @@ func (d *Document) Unknown(c *engine.FieldChange) (list []Fix) {
 // Remove returns the fix that removes a member, which its title names.
 func (d *Document) Remove(pointer, title string) []Fix {
 	p, ok := d.Find(pointer)
-	if !ok || p.Key < 0 {
+	if !ok || !p.HasKey() {
 		return nil
 	}
 	return d.fix("Remove "+title, false, change{remove: pointer}, d.remove(p))

@@ -1,4 +1,4 @@
-package quickfix
+package diagnosis
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/workspace"
 )
 
 // change is a change of the JSON value of a document. A fix is offered only if its edits make exactly this change.
@@ -59,25 +60,35 @@ func Apply(text string, edits []Edit) (string, bool) {
 	return out.String(), true
 }
 
-// changes reports whether a text is the document with the change.
+// changes reports whether a text is that of the document with the change.
 func (d *Document) changes(text string, c change) bool {
-	after := New(text, d.limits, 0)
-	if after.tree == nil || after.IsJSON != d.IsJSON {
+	before, after := workspace.Read([]byte(d.Text)), workspace.Read([]byte(text))
+	if isJSON(text) != d.IsJSON || len(before) != len(after) {
 		return false
 	}
-	want, ok := d.Decoded(), true
-	if c.remove != "" {
-		ok = edit(want, d.base+c.remove, func(object map[string]any, key string) { delete(object, key) })
+	at := slices.IndexFunc(before, func(m *workspace.Manifest) bool {
+		return m.Err == nil && m.Item == d.Item && bytes.Equal(m.JSON(), d.Manifest.JSON())
+	})
+	for i, m := range after {
+		if (m.Err == nil) != (before[i].Err == nil) {
+			return false
+		} else if m.Err != nil {
+			continue
+		}
+		want, ok := Decode(before[i].JSON()), true
+		if i == at && c.remove != "" {
+			ok = edit(want, c.remove, func(object map[string]any, key string) { delete(object, key) })
+		}
+		if i == at && c.set != "" {
+			v := Decode(c.value)
+			ok = ok && edit(want, c.set, func(object map[string]any, key string) { object[key] = v })
+		}
+		if !ok || !reflect.DeepEqual(want, Decode(m.JSON())) {
+			return false
+		}
 	}
-	if c.set != "" {
-		v := Decode(c.value)
-		ok = ok && edit(want, d.base+c.set, func(object map[string]any, key string) { object[key] = v })
-	}
-	return ok && reflect.DeepEqual(want, after.Decoded())
+	return at >= 0
 }
-
-// Decoded returns the value of the document. Numbers are json.Number.
-func (d *Document) Decoded() any { return Decode(d.tree.AppendJSON(nil, d.root)) }
 
 // Decode decodes JSON. Numbers are json.Number.
 func Decode(text []byte) (v any) {
@@ -124,7 +135,7 @@ func edit(root any, pointer string, do func(object map[string]any, key string)) 
 
 // rename returns the edit that gives a member another name.
 func (d *Document) rename(p Place, name string) []Edit {
-	return []Edit{{p.Key, d.KeyEnd(p), d.keyText(name, d.Text[p.Key])}}
+	return []Edit{{p.Key.Begin, p.Key.End, d.keyText(name, d.Text[p.Key.Begin])}}
 }
 
 // keyText writes a key in the style of another one, which begins with a byte.
@@ -137,7 +148,12 @@ func (d *Document) keyText(name string, like byte) string {
 
 // replace returns the edit that gives a value another one.
 func (d *Document) replace(p Place, with json.RawMessage) []Edit {
-	return []Edit{{p.Value, d.End(p), d.scalar(with, p.Value < len(d.Text) && d.Text[p.Value] == '"')}}
+	begin, end := p.Value.Begin, p.Value.End
+	text := d.scalar(with, begin < end && d.Text[begin] == '"')
+	if begin == end && begin > 0 && d.Text[begin-1] == ':' {
+		text = " " + text
+	}
+	return []Edit{{begin, end, text}}
 }
 
 // scalar returns the text of a JSON value. Strings have no quotes if YAML does not need them.
@@ -163,58 +179,56 @@ func IsPlain(text string) bool {
 
 // remove returns the edit that removes a member.
 func (d *Document) remove(p Place) []Edit {
-	end := d.End(p)
-	parent := d.parent(p)
-	siblings := d.tree.Len(parent)
-	if p.Flow && d.place(p.path[:len(p.path)-1], parent).Flow {
+	key, end := p.Key.Begin, max(p.Value.End, p.Key.End)
+	parent, _ := d.Find(Parent(p.pointer))
+	if p.Flow && parent.Flow {
 		// The comma after the value, or else the one before the key.
 		after := len(d.Text) - len(strings.TrimLeft(d.Text[end:], " \t\r\n"))
 		if after < len(d.Text) && d.Text[after] == ',' {
 			after++
-			return []Edit{{p.Key, len(d.Text) - len(strings.TrimLeft(d.Text[after:], " \t\r\n")), ""}}
+			return []Edit{{key, len(d.Text) - len(strings.TrimLeft(d.Text[after:], " \t\r\n")), ""}}
 		}
-		before := strings.TrimRight(d.Text[:p.Key], " \t\r\n")
+		before := strings.TrimRight(d.Text[:key], " \t\r\n")
 		return []Edit{{len(strings.TrimSuffix(before, ",")), end, ""}}
 	}
-	if siblings == 1 {
-		return []Edit{{p.Key, end, "{}"}}
+	if parent.length() == 1 {
+		return []Edit{{key, end, "{}"}}
 	}
-	line, next := p.Key-d.indentOf(p.Key), d.nextLine(end)
-	if strings.TrimSpace(d.Text[line:p.Key]) == "" {
+	line, next := key-d.indentOf(key), d.nextLine(end)
+	if before := strings.TrimSpace(d.Text[line:key]); before == "" || before == "?" {
 		return []Edit{{line, next, ""}}
 	}
 	// The first member of an item of a list: the next member moves behind the dash.
 	rest := d.Text[next:]
-	return []Edit{{p.Key, len(d.Text) - len(strings.TrimLeft(rest, " ")), ""}}
+	return []Edit{{key, len(d.Text) - len(strings.TrimLeft(rest, " ")), ""}}
 }
 
-func (d *Document) parent(p Place) uint32 {
-	node := d.root
-	for _, s := range p.path[:len(p.path)-1] {
-		if s.IsIndex() {
-			node = d.tree.Index(node, s.Index())
-		} else {
-			node = d.tree.Field(node, s.Key())
-		}
+// length returns the number of members of an object or of items of a list.
+func (p *Place) length() int {
+	switch v := p.value.(type) {
+	case map[string]any:
+		return len(v)
+	case []any:
+		return len(v)
 	}
-	return node
+	return 0
 }
 
 // insert returns the edits that can add a member to an object: after its last member, and before its first one.
 func (d *Document) insert(object Place, name string, v json.RawMessage) (candidates [][]Edit) {
-	at := object.Value
-	if d.tree.Nodes[object.node].Kind != value.Object || at >= len(d.Text) {
+	at := object.Value.Begin
+	if _, is := object.value.(map[string]any); !is || at >= len(d.Text) {
 		return nil
 	}
 	if d.Text[at] == '{' {
-		end := d.End(object) - 1
+		end := object.Value.End - 1
 		inner := strings.TrimRight(d.Text[at+1:max(at+1, end)], " \t\r\n")
 		first := strings.TrimLeft(inner, " \t\r\n")
 		if first == "" {
 			first = "a"
 		}
 		text := d.keyText(name, first[0]) + ": " + d.scalar(v, first[0] == '"')
-		if d.tree.Len(object.node) == 0 {
+		if object.length() == 0 {
 			return [][]Edit{{{at + 1, at + 1, text}}}
 		}
 		between := " "
@@ -237,7 +251,7 @@ func (d *Document) insert(object Place, name string, v json.RawMessage) (candida
 		}
 		return append([][]Edit{{{last, last, comma + between + text}}}, candidates...)
 	}
-	if object.Flow || d.tree.Len(object.node) == 0 {
+	if object.Flow || object.length() == 0 {
 		return nil
 	}
 	indent := d.newLine() + strings.Repeat(" ", d.indentOf(at))
@@ -247,7 +261,7 @@ func (d *Document) insert(object Place, name string, v json.RawMessage) (candida
 		return nil
 	}
 	text := strings.ReplaceAll(strings.TrimSuffix(string(block), "\n"), "\n", indent)
-	end := d.End(object)
+	end := d.LineEnd(object.Value.End) // after a comment
 	return [][]Edit{{{end, end, indent + text}}, {{at, at, text + indent}}}
 }
 
