@@ -142,7 +142,8 @@ func failed(origin value.Origin, begin int, reason engine.Violation) *Manifest {
 	m.Document = engine.Document{YAML: []byte{}, Origin: &m.origin}
 	reason.Detail, reason.Step = reason.Message, engine.StepDecode
 	m.Err = &engine.Error{
-		Reason: engine.ReasonManifestUnreadable, Message: reason.Message, Violations: []engine.Violation{reason}, Position: reason.Position,
+		Reason: engine.ReasonManifestUnreadable, Message: reason.Message, Position: reason.Position,
+		Violations: []engine.Violation{reason},
 	}
 	return m
 }

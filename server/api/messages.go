@@ -126,8 +126,8 @@ func timestamp(t time.Time) *timestamppb.Timestamp {
 // Origins know where the documents of a request are in its body. Callers in the same process set them in the context of
 // the call: messages have no place for them.
 type Origins interface {
-	// Origin returns the origin of a document of the request, nil if it has none. The error says that the document cannot be
-	// read, and is nil for one that the engine can report itself.
+	// Origin returns the origin of a document of the request, nil if it has none. The error says that the document cannot
+	// be read. It is nil for one that the engine can report itself.
 	Origin(d *crdevalv1.Document) (*engine.Origin, error)
 	// Warnings returns the warnings about the place of a document in the body.
 	Warnings(d *crdevalv1.Document) []engine.Warning

@@ -332,7 +332,8 @@ func (b *body) status() error {
 	if syntax, ok := errors.AsType[*value.SyntaxError](b.err); ok {
 		at := syntax.Position()
 		return malformedAt(atPosition(at, syntax.Sentence()), engine.Violation{
-			Type: engine.TypeSyntax, Message: syntax.Sentence(), Detail: syntax.Sentence(), Position: &at, Step: engine.StepDecode,
+			Type: engine.TypeSyntax, Message: syntax.Sentence(), Detail: syntax.Sentence(), Position: &at,
+			Step: engine.StepDecode,
 		})
 	}
 	if e, ok := errors.AsType[*engine.Error](b.err); ok && len(e.Violations) > 0 {

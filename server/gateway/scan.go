@@ -74,7 +74,8 @@ func (e *bodyError) findSyntax() {
 		return // e says which value does not end
 	}
 	if at := int(syntax.Offset) - 1; at < e.offset && len(bytes.TrimSpace(e.body[:max(at, 0)])) > 0 {
-		e.offset, e.path, e.pointer, e.member, e.text = at, "", "", nil, "invalid JSON: "+syntax.Error()
+		e.offset, e.text = at, "invalid JSON: "+syntax.Error()
+		e.path, e.pointer, e.member = "", "", nil
 	}
 }
 

@@ -267,7 +267,8 @@ func (f *file) add(ctx context.Context, log *slog.Logger, m *manifest) bool {
 	}
 	at := position(f.path, m.Line(), 0)
 	for _, w := range m.Warnings {
-		log.WarnContext(ctx, "a part of a file is ignored", "file", position(f.path, w.Position.Line, w.Position.Column), "warning", w.Text)
+		log.WarnContext(ctx, "a part of a file is ignored",
+			"file", position(f.path, w.Position.Line, w.Position.Column), "warning", w.Text)
 	}
 	k := key{crd: m.CRD, rules: m.Conversion}
 	switch {
@@ -286,8 +287,8 @@ func (f *file) add(ctx context.Context, log *slog.Logger, m *manifest) bool {
 		return false
 	}
 	if m.AsCRD().IsFragment() {
-		log.WarnContext(ctx, "skipped a CRD without group, kind or versions, such as a patch; what was registered before stays",
-			"file", at, "crd", m.Name)
+		log.WarnContext(ctx,
+			"skipped a CRD without group, kind or versions, such as a patch; what was registered before stays", "file", at, "crd", m.Name)
 		return false
 	}
 	f.addKey(ctx, log, at, k, m)
