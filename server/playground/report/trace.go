@@ -21,9 +21,7 @@ func (c *compiled) trace(version int, t *engine.RuleTrace) Trace {
 	if t.Rule != nil {
 		out.Rule = t.Rule.Text
 	}
-	if version >= 0 {
-		out.Range = c.ruleRange(version, t.SchemaPointer)
-	}
+	out.Range = c.ruleRange(version, t.SchemaPointer)
 	return out
 }
 
