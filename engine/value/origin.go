@@ -2,6 +2,7 @@ package value
 
 import (
 	"errors"
+	"slices"
 	"sync"
 )
 
@@ -62,6 +63,28 @@ func (o *Origin) Locate(err error) error {
 	return &located
 }
 
+// ConvertJSON is Convert for a document in JSON, for its values that become documents without being parts of the Text.
+func (t *Text) ConvertJSON(begin, end int, l Limits) (json []byte, c *Conversion, err error) {
+	o, json := t.At(begin), t.bytes[begin:end]
+	d := Acquire()
+	defer d.Release()
+	if _, err = d.ParseAt(json, Request, &o, l); err != nil {
+		return nil, nil, err
+	}
+	y := &YAMLSource{text: json, origin: &o, json: json}
+	for i := range d.Nodes[1:] {
+		n := &d.Nodes[1+i]
+		y.places = append(y.places, place{key: noKey, value: n.Off})
+		if n.KeyLen > 0 && n.KeySrc == n.Src {
+			y.places[i].key = n.Key - 1
+		}
+	}
+	for duplicate := range d.Duplicates(Request) {
+		y.repeated = append(y.repeated, duplicate.Places...)
+	}
+	return json, &Conversion{text: t, begin: begin, y: y}, nil
+}
+
 // Conversion is a YAML document of a Text that was converted to JSON. Its documents can be used concurrently.
 type Conversion struct {
 	text  *Text
@@ -88,6 +111,16 @@ func (t *Text) Convert(begin, end int, l Limits) (json []byte, c *Conversion, er
 // At returns the Origin of the value at a path, as a document in JSON.
 func (c *Conversion) At(path Path) Origin {
 	return Origin{text: c.text, begin: c.begin, from: c, path: path}
+}
+
+// DuplicatesOutside returns the places of the duplicate keys that are in none of the values at these paths.
+func (c *Conversion) DuplicatesOutside(paths []Path) (found []DuplicatePlace) {
+	for _, r := range c.y.repeated {
+		if !slices.ContainsFunc(paths, func(p Path) bool { return len(r.Path) > len(p) && slices.Equal(r.Path[:len(p)], p) }) {
+			found = append(found, r)
+		}
+	}
+	return found
 }
 
 // position returns the position of a path in the value at a path.

@@ -1,6 +1,7 @@
 package value
 
 import (
+	"bytes"
 	gojson "encoding/json"
 	"unicode/utf8"
 	"unsafe"
@@ -132,10 +133,23 @@ func NextJSON(src []byte, at int) (v Span, ok bool) {
 	if at = skipSpace(src, at); at >= len(src) {
 		return v, false
 	}
-	if end := skipValue(src, at); end > at {
-		return Span{at, end}, true
+	end := skipValue(src, at)
+	switch c := src[at]; {
+	case c == '-' || c-'0' <= 9:
+		for end = at; end < len(src) && bytes.IndexByte([]byte("0123456789+-.eE"), src[end]) >= 0; {
+			end++
+		}
+	case c >= 'a' && c <= 'z':
+		for _, literal := range []string{"null", "true", "false"} {
+			if bytes.HasPrefix(src[at:], []byte(literal)) {
+				end = at + len(literal)
+			}
+		}
 	}
-	return Span{at, len(src)}, true
+	if end <= at {
+		end = len(src)
+	}
+	return Span{at, end}, true
 }
 
 // TypeMetaHead returns the length of the text up to and including apiVersion and kind. It returns 0 unless these are

@@ -170,7 +170,7 @@ func (y *YAMLSource) shortest(message string) int {
 	if m := alias.FindStringSubmatch(message); m != nil {
 		return begin + max(0, bytes.Index(y.text[begin:end(line)], []byte("*"+m[1])))
 	}
-	for _, exact := range []string{"found character that cannot", "mapping values are not", "found unknown escape"} {
+	for _, exact := range []string{"found character that cannot", "mapping values are not", "found unknown escape", "found unexpected"} {
 		if strings.HasPrefix(message, exact) {
 			row := y.text[begin:end(line)]
 			return begin + max(0, sort.Search(len(row), func(k int) bool { return fails(begin + k) })-1)

@@ -10,6 +10,7 @@ import (
 // concurrent use.
 type Text struct {
 	bytes  []byte // UTF-8
+	utf16  bool   // before the conversion
 	before int
 	once   sync.Once
 	index  textIndex
@@ -19,7 +20,14 @@ type Text struct {
 func NewText(text []byte) *Text { return NewTextAfter(text, 0) }
 
 // NewTextAfter returns a Text that begins after a number of lines. Offsets begin at 0.
-func NewTextAfter(text []byte, lines int) *Text { return &Text{bytes: utf8Text(text), before: lines} }
+func NewTextAfter(text []byte, lines int) *Text {
+	t := &Text{bytes: utf8Text(text), before: lines}
+	t.utf16 = len(text) > 0 && len(t.bytes) > 0 && &text[0] != &t.bytes[0]
+	return t
+}
+
+// UTF16 reports whether the text was converted from UTF-16.
+func (t *Text) UTF16() bool { return t.utf16 }
 
 // Bytes returns the text in UTF-8.
 func (t *Text) Bytes() []byte { return t.bytes }

@@ -91,7 +91,7 @@ func (m *measure) node(n *yamlv3.Node) (e extent) {
 func checkExpanded(src []byte, l Limits) error {
 	var v any
 	if _, err := convert(src, func(src []byte) ([]byte, error) { return nil, yamlv2.Unmarshal(src, &v) }); err != nil {
-		return yamlError(err)
+		return yamlError(err).place(utf8Text(src))
 	}
 	total := extent{written: int64(len(src))}
 	if !total.add(v, l.MaxDepth) {

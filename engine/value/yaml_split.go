@@ -93,6 +93,32 @@ func secondDocument(text []byte) (line int, found bool) {
 	return yamlError(err).Line + 1, true // The library counts lines from 0.
 }
 
+// IgnoredText returns the offset of the text after the first document, which readers of manifests ignore, or its length
+// if that is not known exactly. found is false if there is no such text. The document must be valid.
+func IgnoredText(text []byte) (offset int, found bool) {
+	rest := bytes.TrimPrefix(text, []byte("---\n"))
+	if len(rest) > 0 && rest[0]|0x20 >= 'a' && rest[0]|0x20 <= 'z' && !mayHaveMarker(rest) {
+		return 0, false // an unindented key, as in nearly all texts
+	}
+	if _, found = secondDocument(text); !found {
+		return 0, false
+	}
+	y := &YAMLSource{text: text}
+	y.indexLines()
+	root := y.tree()
+	if root == nil {
+		return len(text), true
+	}
+	offset = y.space(y.end(root, -1))
+	for _, row := range yamlLines(text[offset:]) {
+		if marker, _ := DocumentMarker(row); marker == '.' {
+			offset = y.space(offset + len(row))
+		}
+		break
+	}
+	return offset, true
+}
+
 // yamlLines yields the offset of each line and its text with the line break, without the byte order mark.
 func yamlLines(text []byte) iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
@@ -128,6 +154,19 @@ func DocumentMarker(line []byte) (marker byte, rest []byte) {
 func HasContent(line []byte) bool {
 	line = bytes.TrimLeft(line, " \t\r")
 	return len(line) > 0 && line[0] != '#' && lineBreak(line) == 0
+}
+
+// HasContentIn reports whether a text has more than spaces and comments. A tab cannot begin a line.
+func HasContentIn(text []byte) bool {
+	if HasContent(text) {
+		return true
+	}
+	for _, line := range yamlLines(text) {
+		if HasContent(line) || bytes.HasPrefix(bytes.TrimLeft(line, " "), []byte{'\t'}) {
+			return true
+		}
+	}
+	return false
 }
 
 // utf8Text returns the text in UTF-8. YAML may also be UTF-16 with a byte order mark; offsets then refer to the UTF-8

@@ -5,10 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// isListKind reports whether a kind is that of a list.
+// isListKind reports whether a kind is that of a list. A list also has the field items.
 func isListKind(kind string) bool { return strings.HasSuffix(kind, "List") }
 
 // expanded returns the manifests with lists replaced by their items, and without documents that are null.
@@ -18,7 +19,7 @@ func (r *reader) expanded() []*Manifest {
 		if m.isNull() {
 			continue
 		}
-		whole := value.Span{Begin: m.begin, End: m.begin + len(m.text())}
+		whole := m.whole
 		items, ok := m.items()
 		if !ok {
 			items = []*Manifest{m}
@@ -32,52 +33,162 @@ func (r *reader) expanded() []*Manifest {
 	return all
 }
 
-// items returns the items of a list.
+// items returns the items of a list, and of the lists in it.
 func (m *Manifest) items() (items []*Manifest, ok bool) {
 	if m.Err != nil || !isListKind(m.Kind) {
 		return nil, false
 	}
-	if m.list == nil {
-		return m.itemsOfYAML()
+	if m.list != nil {
+		if items = m.itemsOfJSON(); items != nil {
+			return items, true
+		}
+		if !json.Valid(m.Document.JSON) {
+			m.Document.JSON, m.Document.YAML = nil, m.Document.JSON
+		}
+		m.identify()
 	}
-	items = make([]*Manifest, 0, len(m.list))
+	return m.converted()
+}
+
+// itemsOfJSON returns the items of a list in JSON, as parts of the text. It returns nil if the text is not JSON, or if an
+// item needs the kind of the list.
+func (m *Manifest) itemsOfJSON() []*Manifest {
+	items := make([]*Manifest, 0, len(m.list))
 	for i, s := range m.list {
 		item := part(m.Text(), m.begin+s.Begin, m.begin+s.End, true)
 		item.Item = i + 1
 		items = append(items, item)
 	}
 	identify(items)
-	if slices.ContainsFunc(items, func(m *Manifest) bool { return m.Err != nil }) && !json.Valid(m.Document.JSON) {
-		m.Document.JSON, m.Document.YAML, m.list = nil, m.Document.JSON, nil
-		m.identify()
-		return m.itemsOfYAML()
+	untyped := func(m *Manifest) bool { return m.Err == nil && m.APIVersion == "" && m.Kind == "" }
+	unread := func(m *Manifest) bool { return m.Err != nil }
+	nested := func(m *Manifest) bool { return isListKind(m.Kind) }
+	if m.Kind != "List" && slices.ContainsFunc(items, untyped) || slices.ContainsFunc(items, nested) ||
+		slices.ContainsFunc(items, unread) && !json.Valid(m.Document.JSON) {
+		return nil
 	}
-	return items, true
+	return items
 }
 
-// itemsOfYAML returns the items of a list in YAML, as JSON. ok is false if the field items is missing or not a list. If it
-// is null, the list is empty, as for kubectl.
-func (m *Manifest) itemsOfYAML() (items []*Manifest, ok bool) {
-	content := m.Document.YAML
+// converted returns the items of a list as JSON. ok is false if the field items is missing or not a list. If it is null,
+// the list is empty, as for kubectl.
+func (m *Manifest) converted() (items []*Manifest, ok bool) {
+	convert, content := m.Text().Convert, m.Document.YAML
 	if content == nil {
-		content = m.Document.JSON
+		convert, content = m.Text().ConvertJSON, m.Document.JSON
 	}
-	text, conversion, err := m.Text().Convert(m.begin, m.begin+len(content), limits)
+	text, conversion, err := convert(m.begin, m.begin+len(content), limits)
 	if err != nil {
 		return nil, false
 	}
-	_, spans, ok := value.PeekList(text)
+	l := &list{of: m, conversion: conversion}
+	if ok = l.add(text, m.APIVersion, m.Kind, nil); !ok {
+		return nil, false
+	}
+	identify(l.items)
+	for _, d := range conversion.DuplicatesOutside(l.paths) {
+		l.items = append(l.items, m.repeated(d))
+	}
+	return l.items, true
+}
+
+// list collects the items of a list that was converted.
+type list struct {
+	of         *Manifest
+	conversion *value.Conversion
+	items      []*Manifest
+	paths      []value.Path // of the items
+}
+
+// fields are those of a list.
+type fields struct {
+	APIVersion any             `json:"apiVersion"`
+	Kind       any             `json:"kind"`
+	Items      json.RawMessage `json:"items"`
+}
+
+// itemsOf returns the items of a list in JSON.
+func itemsOf(text []byte) (items []json.RawMessage, ok bool) {
+	if _, spans, ok := value.PeekList(text); ok {
+		for _, s := range spans {
+			items = append(items, text[s.Begin:s.End])
+		}
+		return items, true
+	}
+	var f fields
+	if json.Unmarshal(text, &f) != nil || f.Items == nil {
+		return nil, false
+	}
+	return items, json.Unmarshal(f.Items, &items) == nil
+}
+
+// typeOf returns the apiVersion and the kind of an item.
+func typeOf(item []byte) (apiVersion, kind string) {
+	if apiVersion, kind, ok := value.PeekTypeMeta(item); ok {
+		return apiVersion, kind
+	}
+	var f fields
+	_ = json.Unmarshal(item, &f) // an item that is not an object has no fields
+	apiVersion, _ = f.APIVersion.(string)
+	kind, _ = f.Kind.(string)
+	return apiVersion, kind
+}
+
+// add adds the items of the list in JSON at a path. It returns false if the text is no list.
+func (l *list) add(text []byte, apiVersion, kind string, at value.Path) bool {
+	if !isListKind(kind) {
+		return false
+	}
+	items, ok := itemsOf(text)
 	if !ok {
-		var fields map[string]json.RawMessage
-		_ = json.Unmarshal(text, &fields)
-		return nil, string(fields["items"]) == "null"
+		return false
 	}
-	for i, s := range spans {
-		item := &Manifest{Location: Location{Item: i + 1}, begin: m.begin}
-		item.origin = conversion.At(value.Path{value.Name("items"), value.At(i)})
-		item.Document.JSON = text[s.Begin:s.End]
-		items = append(items, item)
+	for i, item := range items {
+		path := at.With(value.Name("items"), value.At(i))
+		itemVersion, itemKind := typeOf(item)
+		if l.add(item, itemVersion, itemKind, path) {
+			continue
+		}
+		if itemKind == "" && itemVersion == "" && kind != "List" && len(item) > 0 && item[0] == '{' {
+			item = typed(item, apiVersion, strings.TrimSuffix(kind, "List"))
+		}
+		m := &Manifest{Location: Location{Item: int(path[1].Index()) + 1}, begin: l.of.begin, origin: l.conversion.At(path)}
+		m.Document.JSON = item
+		l.items, l.paths = append(l.items, m), append(l.paths, path)
 	}
-	identify(items)
-	return items, true
+	return true
+}
+
+// typed returns an object in JSON with an apiVersion and a kind, which replace others.
+func typed(object []byte, apiVersion, kind string) []byte {
+	members := map[string]json.RawMessage{}
+	if json.Unmarshal(object, &members) != nil {
+		return object
+	}
+	head, _ := json.Marshal(struct {
+		APIVersion string `json:"apiVersion,omitempty"`
+		Kind       string `json:"kind"`
+	}{apiVersion, kind})
+	if len(members) == 0 {
+		return head
+	}
+	if _, has := members["kind"]; !has && members["apiVersion"] == nil { // keep duplicate keys
+		return append(append(head[:len(head)-1], ','), object[1:]...)
+	}
+	delete(members, "apiVersion")
+	delete(members, "kind")
+	rest, _ := json.Marshal(members)
+	if len(members) == 0 {
+		return head
+	}
+	return append(append(head[:len(head)-1], ','), rest[1:]...)
+}
+
+// repeated returns a manifest for a duplicate key of a list outside of its items.
+func (m *Manifest) repeated(d value.DuplicatePlace) *Manifest {
+	at := d.Position
+	failed := &Manifest{origin: m.origin, begin: m.begin}
+	failed.Document = engine.Document{YAML: []byte{}, Origin: &failed.origin}
+	failed.Err = unreadableAt(at, `duplicate field "`+d.Path.Dotted()+`"`)
+	return failed
 }

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"errors"
 	"sync"
 
 	"github.com/crdeval/crdeval/engine"
@@ -49,7 +50,7 @@ func New(document engine.Document) *Manifest {
 
 // part returns the manifest of the document text[begin:end].
 func part(text *value.Text, begin, end int, isJSON bool) *Manifest {
-	m := &Manifest{origin: text.At(begin), begin: begin}
+	m := &Manifest{origin: text.At(begin), begin: begin, whole: value.Span{Begin: begin, End: end}}
 	if content := text.Bytes()[begin:end]; isJSON {
 		m.Document.JSON = content
 	} else {
@@ -61,7 +62,27 @@ func part(text *value.Text, begin, end int, isJSON bool) *Manifest {
 // identify sets the identity of the document, or the error.
 func (m *Manifest) identify() {
 	m.Document.Origin = &m.origin
-	m.Identity, m.Err = engine.IdentityOf(m.Document, limits)
+	if m.Identity, m.Err = engine.IdentityOf(m.Document, limits); m.Err == nil {
+		return
+	}
+	if looksLikeJSON(m.Document.YAML) { // kubectl reports the error of JSON
+		document := engine.Document{JSON: m.Document.YAML, Origin: &m.origin}
+		if _, err := engine.IdentityOf(document, limits); err != nil {
+			m.Err = err
+		}
+	}
+	var e *engine.Error
+	if errors.As(m.Err, &e) && e.Position == nil {
+		located, at := *e, m.Start()
+		located.Position = &at
+		m.Err = &located
+	}
+}
+
+// looksLikeJSON reports whether a text begins with an object that has a quoted key.
+func looksLikeJSON(text []byte) bool {
+	rest, found := bytes.CutPrefix(bytes.TrimSpace(text), []byte("{"))
+	return found && bytes.HasPrefix(bytes.TrimSpace(rest), []byte(`"`))
 }
 
 // JSON returns the manifest as JSON, or nil if it cannot be read.
@@ -79,7 +100,8 @@ func (m *Manifest) JSON() []byte {
 // Text returns the text that has the manifest.
 func (m *Manifest) Text() *value.Text { return m.origin.Text() }
 
-// Extent returns where the document is in the text. For an item of a list, it is the document that has the item.
+// Extent returns where the document is in the text, with the text after its end that kubectl ignores. For an item of a
+// list, it is the document that has the item.
 func (m *Manifest) Extent() (begin, end int) {
 	if m.whole == (value.Span{}) {
 		return m.begin, m.begin + len(m.text())

@@ -187,9 +187,9 @@ func (f *Filter) template(of *File, text []byte) Skip {
 	return skip
 }
 
-// typed matches a document that could be an object, if it could be read.
-var typed = regexp.MustCompile(`"?\b(apiVersion|kind)"?\s*:`)
+// typeField matches a document that could be an object, if it could be read.
+var typeField = regexp.MustCompile(`"?\b(apiVersion|kind)"?\s*:`)
 
 // MayBeObject reports whether a manifest that cannot be read could be an object: it names an apiVersion or a kind. Other
 // documents, such as configurations in JSON with comments, are not meant for Kubernetes.
-func (m *Manifest) MayBeObject() bool { return typed.Match(m.text()) }
+func (m *Manifest) MayBeObject() bool { return typeField.Match(m.text()) }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/value"
@@ -19,7 +20,9 @@ func Read(content []byte) []*Manifest { return ReadText(value.NewText(content)) 
 // ReadText is Read for a Text.
 func ReadText(text *value.Text) []*Manifest {
 	r := &reader{text: text}
-	if begin := r.values(); begin >= 0 {
+	if text.UTF16() {
+		r.unreadable(0, "the text is UTF-16, which kubectl does not read: save it as UTF-8")
+	} else if begin := r.values(); begin >= 0 {
 		r.documents(begin)
 	}
 	identify(r.manifests)
@@ -58,53 +61,67 @@ func (r *reader) values() (yaml int) {
 			at = v.End
 			continue
 		}
-		if count > 1 {
+		next, ok := afterLine(text, at)
+		switch {
+		case count > 1:
 			r.unreadable(v.Begin, "after two JSON documents, all others must be JSON too: kubectl does not read YAML here")
 			return -1
+		case !ok:
+			r.unreadable(v.Begin, "invalid JSON: kubectl does not read such a short text as YAML")
+			return -1
 		}
-		return afterLine(text, at)
+		return next
 	}
 }
 
-// afterLine returns the offset after the white space at an offset, in the same line.
-func afterLine(text []byte, at int) int {
-	for i, c := range string(text[at:]) {
-		if c == '\n' {
-			return at + i + 1
+// afterLine returns the offset after the white space at an offset, in the same line. ok is false if kubectl, which looks
+// at four bytes, finds the end of the text.
+func afterLine(text []byte, at int) (next int, ok bool) {
+	for len(text)-at >= utf8.UTFMax {
+		c, size := utf8.DecodeRune(text[at:])
+		switch {
+		case c == '\n':
+			return at + size, true
+		case c == utf8.RuneError:
+			return at, false
+		case !unicode.IsSpace(c):
+			return at, true
 		}
-		if !unicode.IsSpace(c) {
-			return at + i
-		}
+		at += size
 	}
-	return len(text)
+	return at, false
 }
 
-// documents reads the YAML documents from an offset. A line that begins with --- separates them, whatever YAML says.
+// documents reads the YAML documents from an offset. A line that begins with --- separates them, whatever YAML says. It is
+// a part of the document only if it is its first line.
 func (r *reader) documents(begin int) {
-	text := r.text.Bytes()
-	content, rejected := false, false // of the document
-	end := func(at int) {
+	text, at := r.text.Bytes(), begin
+	empty, content, rejected := true, false, false // of the document
+	end := func(next int) {
 		switch {
 		case rejected:
-			r.manifests[len(r.manifests)-1].Document.YAML = text[begin:at]
+			m := r.manifests[len(r.manifests)-1]
+			m.Document.YAML, m.whole = text[m.begin:at], value.Span{Begin: m.begin, End: at}
 		case content:
 			r.manifests = append(r.manifests, part(r.text, begin, at, false))
 		}
-		begin, content, rejected = at, false, false
+		begin, empty, content, rejected = next, true, false, false
 	}
-	at := begin
 	for line := range bytes.Lines(text[begin:]) {
 		next := at + len(line)
 		rest, separates := bytes.CutPrefix(line, []byte("---"))
+		rest = bytes.TrimSpace(rest)
 		switch {
 		case !separates:
-			content = content || value.HasContent(line)
+			empty, content = false, content || value.HasContentIn(line)
+		case len(rest) > 0 && rest[0] != '#':
+			end(next)
+			empty, rejected = false, true
+			r.unreadable(at, "only a comment may follow the separator ---: kubectl does not read this document")
+		case empty:
+			empty = false
 		default:
-			end(at)
-			if rest = bytes.TrimSpace(rest); len(rest) > 0 && rest[0] != '#' {
-				rejected = true
-				r.unreadable(at, "only a comment may follow the separator ---: kubectl does not read this document")
-			}
+			end(next)
 		}
 		at = next
 	}
@@ -116,8 +133,16 @@ func (r *reader) unreadable(offset int, message string) {
 	at := r.text.Position(offset)
 	m := &Manifest{origin: r.text.At(offset), begin: offset}
 	m.Document = engine.Document{YAML: []byte{}, Origin: &m.origin}
-	m.Err = &engine.Error{Reason: engine.ReasonManifestUnreadable, Message: message, Position: &at}
+	m.Err = unreadableAt(at, message)
 	r.manifests = append(r.manifests, m)
+}
+
+// unreadableAt returns the error of a document that cannot be read, with its place and a sentence.
+func unreadableAt(at engine.Position, message string) error {
+	return &engine.Error{
+		Reason: engine.ReasonManifestUnreadable, Message: message, Position: &at,
+		Violations: []engine.Violation{{Type: engine.TypeSyntax, Message: message, Detail: message, Position: &at}},
+	}
 }
 
 // identify sets the identities of manifests, with several goroutines.
@@ -128,11 +153,31 @@ func identify(list []*Manifest) {
 			for _, m := range part {
 				if m.Err == nil && m.list == nil {
 					m.identify()
+					m.cut()
 				}
 			}
 		})
 	}
 	group.Wait()
+}
+
+// cut removes the text after the end of the document, which kubectl ignores, and adds a warning.
+func (m *Manifest) cut() {
+	if m.Err != nil || m.Document.YAML == nil {
+		return
+	}
+	end, found := value.IgnoredText(m.Document.YAML)
+	if !found {
+		return
+	}
+	at := m.Text().Position(m.begin + end)
+	if c := m.Document.YAML[end-1]; c == '\n' || !bytes.ContainsAny(m.Document.YAML, "|>") { // else its last line would change
+		m.Document.YAML = m.Document.YAML[:end]
+	}
+	m.Warnings = append(m.Warnings, engine.Warning{
+		Type: engine.TypeNotice, Position: &at,
+		Text: "kubectl ignores this text: the document ends before it, and only --- begins another one",
+	})
 }
 
 // isNull reports whether a manifest is null, which kubectl skips.

@@ -66,23 +66,28 @@ func (d *Document) changes(text string, c change) bool {
 	if isJSON(text) != d.IsJSON || len(before) != len(after) {
 		return false
 	}
+	at := slices.IndexFunc(before, func(m *workspace.Manifest) bool {
+		return m.Err == nil && m.Location.Item == d.Location.Item && bytes.Equal(m.JSON(), d.Manifest.JSON())
+	})
 	for i, m := range after {
-		want := Decode(before[i].JSON())
-		ok := m.Err == nil && before[i].Err == nil
-		if i == max(d.Location.Item-1, 0) {
-			if c.remove != "" {
-				ok = ok && edit(want, c.remove, func(object map[string]any, key string) { delete(object, key) })
-			}
-			if c.set != "" {
-				v := Decode(c.value)
-				ok = ok && edit(want, c.set, func(object map[string]any, key string) { object[key] = v })
-			}
+		if (m.Err == nil) != (before[i].Err == nil) {
+			return false
+		} else if m.Err != nil {
+			continue
+		}
+		want, ok := Decode(before[i].JSON()), true
+		if i == at && c.remove != "" {
+			ok = edit(want, c.remove, func(object map[string]any, key string) { delete(object, key) })
+		}
+		if i == at && c.set != "" {
+			v := Decode(c.value)
+			ok = ok && edit(want, c.set, func(object map[string]any, key string) { object[key] = v })
 		}
 		if !ok || !reflect.DeepEqual(want, Decode(m.JSON())) {
 			return false
 		}
 	}
-	return len(after) > 0
+	return at >= 0
 }
 
 // Decode decodes JSON. Numbers are json.Number.

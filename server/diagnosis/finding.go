@@ -136,10 +136,13 @@ func OfVerdict(v *engine.Verdict) (list []Finding) {
 	return list
 }
 
-// OfReport returns the findings of a report about a CRD.
+// OfReport returns the findings of a report about a CRD: violations, those that strict decoding hides, and warnings.
 func OfReport(r *engine.Report) (list []Finding) {
 	for i := range r.Violations {
 		list = append(list, ofViolation(&r.Violations[i]))
+	}
+	for i := range r.Next {
+		list = append(list, ofViolation(&r.Next[i]))
 	}
 	for i := range r.Warnings {
 		list = append(list, ofWarning(&r.Warnings[i]))
@@ -203,7 +206,10 @@ func OfError(err error) Finding {
 			f.Pointer = "/apiVersion"
 		}
 	}
-	if errors.As(err, new(*workspace.WithoutCRDError)) || errors.As(err, new(*workspace.RejectedCRDError)) {
+	switch without := (*workspace.WithoutCRDError)(nil); {
+	case errors.As(err, &without) && without.Similar == without.Kind: // of another group
+		f.Pointer = "/apiVersion"
+	case without != nil, errors.As(err, new(*workspace.RejectedCRDError)):
 		f.Pointer = "/kind"
 	}
 	return f

@@ -2,13 +2,16 @@ package lsp
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/testenv"
 	"github.com/crdeval/crdeval/server/diagnosis"
 )
@@ -138,5 +141,66 @@ func TestPipe(t *testing.T) {
 	})
 	if err := c.end(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestGiven checks that a CRD of the settings takes precedence over a nearer one.
+func TestGiven(t *testing.T) {
+	root := workspaceWith(t, map[string]string{
+		"app/crd.yaml": crd, "app/a.yaml": object, "given/crd.yaml": strings.Replace(crd, "integer", "string", 1),
+	})
+	for name, want := range map[string]int{"": 1, "given": 0, "given/crd.yaml": 0, "app": 1} {
+		t.Run(name, func(t *testing.T) {
+			c := connect(t, root, Options{Settings: func(string) (Settings, error) {
+				if name == "" {
+					return Settings{}, nil
+				}
+				return Settings{CRDs: []string{filepath.Join(root, name)}}, nil
+			}})
+			c.open("app/a.yaml")
+			if list := c.diagnostics("app/a.yaml"); len(list) != want {
+				t.Errorf("%+v, want %d diagnostics", list, want)
+			}
+			if err := c.end(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestFieldValidation checks the severities of unknown and duplicate fields of objects and CRDs, and that violations
+// besides them are reported as well.
+func TestFieldValidation(t *testing.T) {
+	root := workspaceWith(t, map[string]string{
+		"crd.yaml": crd, "a.yaml": object + "  extra: 1\n  replicas: y\n",
+		"b.yaml": strings.NewReplacer("crontabs", "others", "CronTab", "Other", "scope: Namespaced", "scope: Else\n  extra: 1\n  scope: Else").
+			Replace(crd),
+	})
+	for validation, want := range map[engine.FieldValidation]string{
+		engine.FieldValidationStrict: "DuplicateField 1, FieldValueTypeInvalid 1, UnknownField 1; " +
+			"DuplicateField 1, FieldValueNotSupported 1, UnknownField 1",
+		engine.FieldValidationWarn: "DuplicateField 2, FieldValueTypeInvalid 1, UnknownField 2; " +
+			"DuplicateField 2, FieldValueNotSupported 1, UnknownField 2",
+		engine.FieldValidationIgnore: "FieldValueTypeInvalid 1; FieldValueNotSupported 1",
+	} {
+		c := connect(t, root, Options{Settings: func(string) (Settings, error) {
+			return Settings{FieldValidation: validation}, nil
+		}})
+		var files []string
+		for _, name := range []string{"a.yaml", "b.yaml"} {
+			c.open(name)
+			var found []string
+			for _, d := range c.diagnostics(name) {
+				found = append(found, fmt.Sprint(d.Code, " ", d.Severity))
+			}
+			slices.Sort(found)
+			files = append(files, strings.Join(found, ", "))
+		}
+		if got := strings.Join(files, "; "); got != want {
+			t.Errorf("%v: %s, want %s", validation, got, want)
+		}
+		if err := c.end(); err != nil {
+			t.Error(err)
+		}
 	}
 }

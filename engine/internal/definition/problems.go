@@ -254,10 +254,10 @@ func (s *Source) strictProblems(m *Manifest) (strict, unseen []Problem) {
 	}
 	for _, r := range s.duplicates() {
 		switch {
+		case reported[r.Text]: // also of a manifest in YAML, which is converted to JSON
+			fields[r.Text] = append(fields[r.Text], r)
 		case s.YAML:
 			strict = append(strict, r)
-		case reported[r.Text]:
-			fields[r.Text] = append(fields[r.Text], r)
 		case len(m.Strict) < mostStrict:
 			unseen = append(unseen, r)
 		}
@@ -285,7 +285,7 @@ func (s *Source) strictProblems(m *Manifest) (strict, unseen []Problem) {
 func (m *Manifest) StrictError(s *Source) error {
 	var errs []error
 	for duplicate := range s.Doc.Duplicates(value.Request) {
-		if s.YAML { // m.Strict has the duplicates of JSON
+		if s.YAML && !slices.Contains(m.Strict, duplicate.Text) { // m.Strict has the duplicates of JSON
 			errs = append(errs, errors.New(duplicate.Text))
 		}
 	}

@@ -20,6 +20,9 @@ func (f *Finder) unknown(path value.Path) *Hint {
 	}
 	parent, key := path[:len(path)-1], path[len(path)-1].Key()
 	here := f.target(parent)
+	if h := f.unquoted(path, here); h != nil {
+		return h
+	}
 	names := here.names()
 	best, least := f.nearest(key, names, func(name string) bool { return f.at(parent.With(value.Name(name))) != 0 })
 	if least > 1 {
@@ -36,6 +39,32 @@ func (f *Finder) unknown(path value.Path) *Hint {
 	pointer := parent.With(value.Name(names[best])).Pointer()
 	return &Hint{Text: "did you mean " + strconv.Quote(names[best]) + "?", Pointer: pointer}
 }
+
+// unquoted returns a hint about a key that YAML 1.1 reads as a boolean, a number or null: y is true, and 1.10 is 1.1.
+func (f *Finder) unquoted(path value.Path, here target) *Hint {
+	source, node := f.source(), f.at(path)
+	if source == nil || node == 0 {
+		return nil
+	}
+	offset, key := f.doc.KeyPosition(node, path).Offset, path[len(path)-1].Key()
+	if offset >= len(source) {
+		return nil
+	}
+	text := anchored(source, offset)
+	sent, _, found := strings.Cut(string(text[:min(longestKey, len(text))]), ":")
+	sent = strings.TrimSpace(sent)
+	if !found || sent == "" || sent == key || strings.ContainsAny(sent, "\"'\n") {
+		return nil
+	}
+	h := &Hint{Text: "YAML 1.1 reads the key " + sent + " as " + key + ": quote it, " + strconv.Quote(sent)}
+	if here.declares(sent) {
+		h.Pointer = path[:len(path)-1].With(value.Name(sent)).Pointer()
+	}
+	return h
+}
+
+// longestKey is the length, in bytes, of the longest key that unquoted looks at, with its colon.
+const longestKey = 64
 
 // above looks for a declared field of the name one level up that the object does not have.
 func (f *Finder) above(parent value.Path, key string) *Hint {

@@ -147,16 +147,55 @@ func (f *Finder) scalar(node uint32, offset int) (string, bool) {
 	case value.Array, value.Object, value.Null:
 		return "", false
 	}
-	text, isYAML := f.text, f.yaml
-	if f.origin != nil {
-		text, isYAML = f.origin.Text().Bytes(), f.yaml || f.origin.Converted()
-	}
-	if isYAML && 0 <= offset && offset < len(text) {
-		if word := plainScalar(text[offset:]); word != "" {
+	if text := f.source(); 0 <= offset && offset < len(text) {
+		if word := plainScalar(anchored(text, offset)); word != "" {
 			return word, true
 		}
 	}
 	return string(d.AppendJSON(nil, node)), true
+}
+
+// source returns the YAML text to which positions refer, nil if it is JSON.
+func (f *Finder) source() []byte {
+	switch {
+	case f.origin != nil && (f.yaml || f.origin.Converted()):
+		return f.origin.Text().Bytes()
+	case f.yaml:
+		return f.text
+	}
+	return nil
+}
+
+// anchored returns the text from a value at an offset, without its anchor and its tag. For an alias, it is the text from
+// the last value before it with that anchor.
+func anchored(text []byte, offset int) []byte {
+	rest := text[offset:]
+	if rest[0] == '*' {
+		name := word(rest[1:])
+		before := text[:offset]
+		for {
+			at := bytes.LastIndex(before, append([]byte("&"), name...))
+			if at < 0 {
+				return nil
+			}
+			if rest = text[at:]; len(word(rest)) == len(name)+1 {
+				break
+			}
+			before = before[:at]
+		}
+	}
+	for len(rest) > 0 && (rest[0] == '&' || rest[0] == '!') {
+		rest = bytes.TrimLeft(rest[len(word(rest)):], " ")
+	}
+	return rest
+}
+
+// word returns the text before white space or a delimiter of flow collections.
+func word(text []byte) []byte {
+	if end := bytes.IndexAny(text, " \t\r\n,]}"); end >= 0 {
+		return text[:end]
+	}
+	return text
 }
 
 // plainScalar returns the plain YAML scalar at the beginning of a text, "" if it is long, quoted, tagged or an alias.
