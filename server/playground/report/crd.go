@@ -53,8 +53,9 @@ func describeVersion(v *engine.VersionInfo) Version {
 func (c *compiled) rule(v *engine.VersionInfo, r *engine.RuleReport) Rule {
 	cost := max(r.EstimatedCost, r.MessageEstimatedCost)
 	out := Rule{
-		Version: v.Name, Path: diagnosis.SchemaPath(r.SchemaPointer), SchemaPointer: r.SchemaPointer, Rule: r.Text, Transition: r.UsesOldSelf,
-		Cost: float64(cost), Limit: float64(r.Limit), Percent: 100 * r.ShareOfLimit, Bounds: []Bound{},
+		Version: v.Name, Path: diagnosis.SchemaPath(r.SchemaPointer), SchemaPointer: r.SchemaPointer, Rule: r.Text,
+		Transition: r.UsesOldSelf,
+		Cost:       float64(cost), Limit: float64(r.Limit), Percent: 100 * r.ShareOfLimit, Bounds: []Bound{},
 		Range: c.ruleRange(v.Index, r.SchemaPointer),
 	}
 	for _, culprit := range r.Culprits {
@@ -76,7 +77,8 @@ func (c *compiled) bound(version int, culprit engine.CostCulprit) Bound {
 	pointer := c.document.SchemaPointer(version) + culprit.SchemaPointer
 	keyword := pointer + "/" + culprit.Keyword
 	out := Bound{
-		Path: diagnosis.SchemaPath(culprit.SchemaPointer), Keyword: culprit.Keyword, Suggested: culprit.Suggested, Fixes: []Fix{},
+		Path: diagnosis.SchemaPath(culprit.SchemaPointer), Keyword: culprit.Keyword, Suggested: culprit.Suggested,
+		Fixes: []Fix{},
 		Range: d.keyRange(pointer),
 	}
 	field := out.Path

@@ -30,7 +30,8 @@ const blockSize = 1024
 
 func newDocument(name, text string) *document {
 	content := []byte(text)
-	d := &document{name: name, text: text, file: workspace.Parse(workspace.TextSource(name, "", content), content, 0), lines: []int{0}}
+	d := &document{name: name, text: text, lines: []int{0}}
+	d.file = workspace.Parse(workspace.TextSource(name, "", content), content, 0)
 	if len(d.file.Manifests) > 0 {
 		d.Document = diagnosis.New(d.file.Manifests[0], fixBudget)
 	}
@@ -60,8 +61,8 @@ func (d *document) failure() (failed *Error, evaluated bool) {
 		case err == nil:
 			at := m.Start()
 			err = &engine.Error{Reason: engine.ReasonInvalidArgument, Position: &at, Message: fmt.Sprintf(
-				"the text has %d documents, and the playground evaluates only the first: remove the others, or use the command crdeval",
-				len(d.file.Manifests))}
+				"the text has %d documents, and the playground evaluates only the first: "+
+					"remove the others, or use the command crdeval", len(d.file.Manifests))}
 		}
 		of := *d
 		of.Document = diagnosis.New(m, 0)
@@ -113,8 +114,8 @@ func (d *document) rangeOf(pointer string) *Range {
 	return d.rangeAs(&diagnosis.Finding{Pointer: pointer})
 }
 
-// keyRange returns the range of the key at a pointer, or of the value of an item of a list. It is nil if there is no such
-// value.
+// keyRange returns the range of the key at a pointer, or of the value of an item of a list. It is nil if there is no
+// such value.
 func (d *document) keyRange(pointer string) *Range {
 	return d.rangeAs(&diagnosis.Finding{Pointer: pointer, Type: engine.TypeUnknownField})
 }

@@ -128,5 +128,5 @@ func (e *Evaluator) compile(ctx context.Context, text string, minor int) (*compi
 }
 
 func panicked(p any) Error {
-	return Error{Reason: string(engine.ReasonInternal), Message: fmt.Sprintf("internal error: panic: %v", p), Fixes: []Fix{}}
+	return *failure(fmt.Errorf("internal error: panic: %v", p))
 }

@@ -67,7 +67,7 @@ func (w *write) admit(ctx context.Context, r *Report) {
 	}
 }
 
-// culprit returns the document that is the cause of an error of the engine: the old object, if the object can be created.
+// culprit returns the document that is the cause of an error: the old object, if the object can be created.
 func (w *write) culprit(ctx context.Context, item engine.Item, old *document) *document {
 	if old == nil {
 		return w.object

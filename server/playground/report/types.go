@@ -127,8 +127,9 @@ type Object struct {
 	Code    int    `json:"code"`
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
-	// Violations reject the write, at least one for a rejected write. The first ones are those of Message; others follow if
-	// strict decoding rejects the object. Ratcheted are violations of values that the update did not change.
+	// Violations reject the write, at least one for a rejected write. If strict decoding rejects the object, those that
+	// remain without unknown and duplicate fields follow. Ratcheted are violations of values that the update did not
+	// change.
 	Violations []Violation `json:"violations"`
 	Ratcheted  []Violation `json:"ratcheted"`
 	Warnings   []Warning   `json:"warnings"`
@@ -157,7 +158,7 @@ type Violation struct {
 	RuleRange *Range `json:"ruleRange,omitempty"`
 }
 
-// Warning is something about a document: the text of a Warning header, or a note of crdeval with the prefix "crdeval: ".
+// Warning is something about a document: the text of a Warning header, or a note of crdeval.
 type Warning struct {
 	// Document is crd, object or oldObject: the document that Range refers to.
 	Document string `json:"document"`
