@@ -80,6 +80,7 @@ var cuts = append(olderScales(), []cut{
 	{file: "k8s.io/kube-openapi/pkg/validation/spec/schema.go", names: jsonMethods, stub: true},
 	{file: "k8s.io/kube-openapi/pkg/validation/spec/info.go", names: jsonMethods, stub: true},
 	{file: "k8s.io/kube-openapi/pkg/validation/spec/ref.go", names: jsonMethods, stub: true},
+	{file: "k8s.io/kube-openapi/pkg/validation/spec/swagger.go", names: jsonMethods, stub: true},
 	{file: "k8s.io/apimachinery/pkg/util/net/http.go", names: []string{
 		"defaultTransport", "SetOldTransportDefaults", "SetTransportDefaults", "readIdleTimeoutSeconds", "pingTimeoutSeconds",
 		"configureHTTP2Transport", "allowsHTTP2", "RoundTripperWrapper", "DialFunc", "DialerFor", "CloseIdleConnectionsFor",
