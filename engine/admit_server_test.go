@@ -69,22 +69,29 @@ func TestStageBody(t *testing.T) {
 }
 
 // TestStageValidate: the object is that of the strategy, in the version of the request, without a status that the
-// storage would default, and no webhook is called.
+// storage would default, and no webhook is called. No other defaults are set either.
 func TestStageValidate(t *testing.T) {
 	manifest := strings.ReplaceAll(servedCRD, "phase: {type: string}", "phase: {type: string, default: new}")
 	manifest = strings.ReplaceAll(manifest, "status: {type: object,", "status: {type: object, default: {},")
 	d := compileCRD(t, manifest+`  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {url: "https://localhost/"}}}`)
-	item := Item{Version: "v1beta1", Namespace: "n", Object: box("v1beta1", "", `,"spec":{"a":"x"},"status":{"phase":"x"}`)}
+	item := Item{Version: "v1beta1", Namespace: "n", Object: box("v1beta1", "", `,"spec":{"a":"x","c":"C"},"status":{"phase":"x"}`)}
 	want := `{"apiVersion":"example.com/v1beta1","kind":"Box","metadata":{"name":"b","namespace":"n","uid":"u","creationTimestamp":"2026-01-05T08:00:00Z","generation":1},"spec":{"a":"x","c":"C"}}`
 	update := item
-	update.Object, update.OldDecoded = box("v1beta1", `,"resourceVersion":"7"`, `,"spec":{"a":"y"}`), true
+	update.Object, update.OldDecoded = box("v1beta1", `,"resourceVersion":"7"`, `,"spec":{"a":"y","c":"C"}`), true
 	update.OldObject = box("v1beta1", `,"resourceVersion":"7"`, `,"spec":{"a":"x","c":"C"},"status":{"phase":"x"}`)
 	updated := `{"apiVersion":"example.com/v1beta1","kind":"Box","metadata":{"name":"b","namespace":"n","uid":"u","creationTimestamp":"2026-01-05T08:00:00Z","generation":2,"resourceVersion":"7"},"spec":{"a":"y","c":"C"},"status":{"phase":"x"}}`
+	// An old object of another version lacks the default. Server-side apply that changes nothing returns it as it is.
+	undefaulted := update
+	undefaulted.Object = box("v1beta1", `,"resourceVersion":"7"`, `,"spec":{"a":"x"},"status":{}`)
+	undefaulted.OldObject = undefaulted.Object
+	undefaultedStatus := undefaulted
+	undefaultedStatus.Subresource = "status"
+	unchanged := string(undefaulted.Object.JSON)
 	for _, o := range []EvaluationOptions{{Stage: StageValidate}, {Stage: StageValidate, Trace: TraceAll}} { // both paths
 		for _, c := range []struct {
 			Item
 			want string
-		}{{item, want}, {update, updated}} {
+		}{{item, want}, {update, updated}, {undefaulted, unchanged}, {undefaultedStatus, unchanged}} {
 			v, err := d.Admit(context.Background(), c.Item, o)
 			if err != nil || !v.Allowed || string(v.Object) != c.want || v.StoredObject != nil {
 				t.Errorf("%v %+v\ngot  %s\nwant %s", err, v, v.Object, c.want)

@@ -143,7 +143,7 @@ func decodeManifest(source *definition.Source, manifest Document, l Limits) (m *
 	} else {
 		source.Root, err = d.ParseAt(text, value.Request, manifest.Origin, l)
 		if errors.As(err, new(*value.SyntaxError)) && json.Valid(text) {
-			source.Root, err = parseWithoutLargeNumbers(source, err, l)
+			source.Root, err = parseWithoutLargeNumbers(source, err, l), nil
 		}
 	}
 	root := source.Root
@@ -174,9 +174,10 @@ func decodeManifest(source *definition.Source, manifest Document, l Limits) (m *
 	return m, nil
 }
 
-// parseWithoutLargeNumbers parses a JSON text in which numbers are beyond float64. Upstream ignores them in fields that it
-// does not know. The tree has other values at these places, of the same length, so that it can find positions.
-func parseWithoutLargeNumbers(source *definition.Source, err error, l Limits) (root uint32, _ error) {
+// parseWithoutLargeNumbers parses a JSON text in which numbers are beyond float64. Upstream ignores them in fields that
+// it does not know. The tree has other values at these places, of the same length, so that it can find positions. The
+// result is 0 if there are too many of them.
+func parseWithoutLargeNumbers(source *definition.Source, err error, l Limits) (root uint32) {
 	const most = 100
 	text := bytes.Clone(source.Text)
 	var syntax *value.SyntaxError
@@ -193,11 +194,11 @@ func parseWithoutLargeNumbers(source *definition.Source, err error, l Limits) (r
 		text[syntax.Offset] = '1'
 		source.Doc.Reset()
 		if root, err = source.Doc.ParseJSON(text, l); err == nil {
-			return root, nil
+			return root
 		}
 	}
 	source.Doc.Reset()
-	return 0, nil
+	return 0
 }
 
 // The memory that parts of a manifest take while it is decoded, checked and compiled, in bytes. Measured with eleven
@@ -244,7 +245,9 @@ func undecodable(source *definition.Source, err error) (*Report, *apiextensionsv
 		}
 		return nil, nil, failed(ReasonManifestUnreadable, "manifest", err)
 	}
-	report := &Report{LowestMinor: OldestMinor, Rejection: badRequest(err), Violations: problemViolations(source.Undecodable(decode))}
+	report := &Report{
+		LowestMinor: OldestMinor, Rejection: badRequest(err), Violations: problemViolations(source.Undecodable(decode)),
+	}
 	if c := source.Doc.Field(source.Root, "metadata"); c != 0 {
 		report.Name = string([]byte(stringField(source.Doc, c, "name")))
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/violation"
 )
 
-// sentWarnings returns the warnings that reach a client as headers, each text once, and the notes of crdeval. Long texts
-// can be cut.
+// sentWarnings returns the warnings that reach a client as headers, each text once, and the notes of crdeval. Long
+// texts can be cut.
 func sentWarnings(problems []definition.Problem) []Warning {
 	var list []violation.Warning
 	var hints []*Hint

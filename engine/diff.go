@@ -50,6 +50,8 @@ type Diff struct {
 	Report *Report
 	// Identical reports whether both have the same canonical form, and so the same revision.
 	Identical bool
+	// SearchIncomplete reports whether the time of Counterexamples was over before all searches were complete.
+	SearchIncomplete bool
 }
 
 // MaxChanges is the most changes that a Diff lists.

@@ -13,6 +13,21 @@ type CounterexampleOptions struct {
 	Tries int
 	// Seed selects the generated objects. Equal seeds give equal results.
 	Seed uint64
+	// Undecided limits the search to the first changes of Diff.Undecided. The result has the objects that were found.
+	Undecided bool
+}
+
+// UndecidedTries is a number of tries to decide changes of Diff.Undecided.
+const UndecidedTries = 200
+
+// mostUndecided bounds the changes that a search with CounterexampleOptions.Undecided searches for.
+const mostUndecided = 20
+
+// Undecided reports whether the schemas do not decide whether some changes reject writes. A search can decide them.
+func (diff *Diff) Undecided() bool { return slices.ContainsFunc(diff.Changes, isUndecided) }
+
+func isUndecided(c Change) bool {
+	return c.Class == NeedsCare && c.Writers == NeedsCare && c.SchemaPointer != ""
 }
 
 // ChangeCounterexample is the result of the search for an object that shows the effect of a change.
@@ -46,65 +61,93 @@ const MaxCounterexamples = 200
 //   - An update of the subresource status shows a change of the schema of the status, or the removal of the subresource.
 //   - An update of the subresource scale shows its removal.
 //
+// If the search finds such an object for a change that needs care, the change and the Diff become Breaking.
+//
 // The search uses at most half of the time until the deadline of the context. If no time is left for a change, its
-// number of tries is 0. old and new are the compiled CRDs of the Diff. If the new CRD is rejected as an update of the
-// old one, callers can compile it as a new CRD. The error is an *Error.
-func Counterexamples(ctx context.Context, old, new *Definition, changes []Change, o CounterexampleOptions) (
+// number of tries is 0. If the time or the context ends before the search is complete, SearchIncomplete is set, and the
+// result is what was found until then. old and new are the compiled CRDs of the Diff. If the new CRD is rejected as an
+// update of the old one, callers can compile it as a new CRD. The error is an *Error.
+func Counterexamples(ctx context.Context, old, new *Definition, diff *Diff, o CounterexampleOptions) (
 	list []ChangeCounterexample, err error) {
 	defer recovered(&err)
 	if o.Tries < 0 {
 		return nil, invalid("Tries is %d: it must not be negative", o.Tries)
 	}
-	inner, cancel := ctx, func() {}
 	if deadline, ok := ctx.Deadline(); ok {
-		inner, cancel = context.WithDeadline(ctx, time.Now().Add(time.Until(deadline)/2))
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, time.Now().Add(time.Until(deadline)/2))
+		defer cancel()
 	}
-	defer cancel()
 	searched := 0
-	others := func(i int) bool { // other changes of the version that can hide the violation
-		return slices.ContainsFunc(changes, func(c Change) bool {
-			return c.Version == changes[i].Version && c.SchemaPointer != changes[i].SchemaPointer && c.Class == Breaking
-		})
+	most := MaxCounterexamples
+	if o.Undecided {
+		most = mostUndecided
 	}
-	for i := range changes {
+	for i := range diff.Changes {
+		c := &diff.Changes[i]
+		if o.Undecided && !isUndecided(*c) {
+			continue
+		}
 		one := ChangeCounterexample{Change: i}
 		var searches []DistinguishOptions
-		if searches, one.NoObject = searchesFor(&changes[i], old, new); len(searches) > 0 {
-			if searched++; searched > MaxCounterexamples {
+		if searches, one.NoObject = searchesFor(c, old, new); len(searches) > 0 {
+			if searched++; searched > most {
 				continue
 			}
 		} else if one.NoObject == "" {
 			continue
 		}
-		for k := range searches {
-			s := &searches[k]
-			s.Tries, s.Seed, s.FieldValidation = cmp.Or(o.Tries, DefaultTries), o.Seed, FieldValidationStrict
-			found, tries, err := distinguish(inner, old, new, *s)
-			one.Found, one.Tries = found, one.Tries+tries
-			if ctx.Err() != nil {
-				return nil, tooLate(ctx.Err())
-			}
-			if err != nil && ReasonOf(err) != ReasonItemDeadline {
-				return nil, err
-			}
-			if found != nil {
-				one.Ignored = found.ignored
-				break
-			}
+		err := one.find(ctx, old, new, diff, searches, o)
+		if ReasonOf(err) == ReasonItemDeadline {
+			diff.SearchIncomplete = true
+		} else if err != nil {
+			return nil, err
 		}
-		if one.Found == nil && one.Tries > 0 && changes[i].Class == Breaking && changes[i].SchemaPointer != "" && others(i) {
-			if err := one.findAlone(inner, old, new, &changes[i], searches); err != nil {
-				if ctx.Err() != nil {
-					return nil, tooLate(ctx.Err())
-				}
-				if ReasonOf(err) != ReasonItemDeadline {
-					return nil, err
-				}
-			}
+		if one.Found != nil && one.Ignored == nil && c.Class != Breaking {
+			c.Class, c.Writers, diff.Class = Breaking, Breaking, Breaking
+			c.Side = Clients
+		}
+		if o.Undecided && one.Found == nil {
+			continue
 		}
 		list = append(list, one)
 	}
 	return list, nil
+}
+
+// find runs the searches for a change.
+func (e *ChangeCounterexample) find(ctx context.Context, old, new *Definition, diff *Diff, searches []DistinguishOptions,
+	o CounterexampleOptions) error {
+	c := &diff.Changes[e.Change]
+	for k := range searches {
+		if err := ctx.Err(); err != nil {
+			return tooLate(err)
+		}
+		s := &searches[k]
+		s.Tries, s.Seed, s.FieldValidation = cmp.Or(o.Tries, DefaultTries), o.Seed, FieldValidationStrict
+		if s.defaults && s.without == nil {
+			var err error
+			if s.without, _, err = withChange(ctx, new, old, c); err != nil {
+				return err
+			}
+		}
+		found, tries, err := distinguish(ctx, old, new, *s)
+		if e.Found, e.Tries = found, e.Tries+tries; err != nil {
+			return err
+		}
+		if found != nil {
+			e.Ignored = found.ignored
+			return nil
+		}
+	}
+	// Other changes of the version can hide the violation.
+	others := slices.ContainsFunc(diff.Changes, func(other Change) bool {
+		return other.Version == c.Version && other.SchemaPointer != c.SchemaPointer && other.Class == Breaking
+	})
+	if e.Tries > 0 && c.Class == Breaking && c.SchemaPointer != "" && others {
+		return e.findAlone(ctx, old, new, c, searches)
+	}
+	return nil
 }
 
 // findAlone searches for an object that the old CRD accepts, and that is rejected by the new CRD and by the old CRD
@@ -116,7 +159,10 @@ func (e *ChangeCounterexample) findAlone(ctx context.Context, old, new *Definiti
 		return err
 	}
 	for _, s := range searches {
-		s.also, s.Pointers = new, []string{pointer}
+		s.also, s.without, s.Pointers = new, nil, []string{pointer}
+		if s.defaults {
+			s.Pointers = withParents(pointer)
+		}
 		found, tries, err := distinguish(ctx, old, changed, s)
 		if e.Tries += tries; err != nil {
 			return err

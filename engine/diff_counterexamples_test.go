@@ -46,7 +46,7 @@ func counterexamples(t *testing.T, old, new []byte) (*engine.Diff, []engine.Chan
 		}
 		both = append(both, d)
 	}
-	list, err := engine.Counterexamples(t.Context(), both[0], both[1], diff.Changes, engine.CounterexampleOptions{})
+	list, err := engine.Counterexamples(t.Context(), both[0], both[1], diff, engine.CounterexampleOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestCounterexamples(t *testing.T) {
 			"{type: object, properties: {a: {type: string}}}", `{"unknownField":""}`, `unknown field "spec.unknownField"`},
 		{"PropertyRemoved", fields("a: {type: string}, b: {type: string}"), fields("a: {type: string}"), `{"b":""}`,
 			`unknown field "spec.b"`},
-		{"LogicalOperatorTightened", fields("a: {type: string}, b: {type: string}"),
+		{"RequiredAdded", fields("a: {type: string}, b: {type: string}"),
 			"{type: object, properties: {a: {type: string}, b: {type: string}}, allOf: [{required: [b]}]}", `{}`,
 			"Required value"},
 		{"NullableRemoved", fields("l: {type: array, items: {type: string, nullable: true}}"),
@@ -198,11 +198,11 @@ func TestCounterexamplesFindNothing(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := engine.Counterexamples(ended, d, d, diff.Changes,
-		engine.CounterexampleOptions{}); engine.ReasonOf(err) != engine.ReasonItemDeadline {
-		t.Error(err)
+	list, err = engine.Counterexamples(ended, d, d, diff, engine.CounterexampleOptions{})
+	if err != nil || len(list) != 1 || list[0].Tries != 0 || !diff.SearchIncomplete {
+		t.Errorf("after the end of the context: %+v, %v", list, err)
 	}
-	if _, err := engine.Counterexamples(t.Context(), d, d, diff.Changes,
+	if _, err := engine.Counterexamples(t.Context(), d, d, diff,
 		engine.CounterexampleOptions{Tries: -1}); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
 		t.Error(err)
 	}
@@ -219,6 +219,84 @@ func TestCounterexampleOfDefault(t *testing.T) {
 	}
 	if len(list) != 2 {
 		t.Errorf("%+v%s", list, diffText(diff))
+	}
+}
+
+// TestCounterexampleOfOtherDefault: a default that rules, logical operators or bounds around it do not allow makes a
+// change breaking.
+func TestCounterexampleOfOtherDefault(t *testing.T) {
+	object := func(b, more string) string {
+		return fields("f: {type: object, properties: {a: {type: string}, b: {type: string" + b + "}}" + more + "}")
+	}
+	boolean := func(def string) string {
+		return fields("f: {type: object, properties: {enabled: {type: boolean, default: " + def + "}, a: {type: string}}, " +
+			"x-kubernetes-validations: [{rule: '!self.enabled || has(self.a)'}]}")
+	}
+	list := func(b string) string {
+		return fields("l: {type: array, items: {type: object, default: {}, properties: {m: {type: object, additionalProperties: " +
+			"{type: object, properties: {a: {type: string}, b: {type: string" + b + "}}, oneOf: [{required: [a]}, {required: [b]}]}}}}}")
+	}
+	const added = ", default: x"
+	for _, tc := range []struct{ name, old, new, want string }{
+		{"oneOf", object("", ", oneOf: [{required: [a]}, {required: [b]}]"),
+			object(added, ", oneOf: [{required: [a]}, {required: [b]}]"), `{"f":{"a":""}}`},
+		{"a rule", object("", ", x-kubernetes-validations: [{rule: '!has(self.a) || !has(self.b)'}]"),
+			object(added, ", x-kubernetes-validations: [{rule: '!has(self.a) || !has(self.b)'}]"), `{"f":{"a":""}}`},
+		{"maxProperties", object("", ", maxProperties: 1"), object(added, ", maxProperties: 1"), `{"f":{"a":""}}`},
+		{"not", object("", ", not: {required: [b]}"), object(added, ", not: {required: [b]}"), `{"f":{}}`},
+		{"minProperties in not", object("", ", not: {minProperties: 2}"), object(added, ", not: {minProperties: 2}"), `{"f":{"a":""}}`},
+		{"anyOf of absence", object("", ", anyOf: [{required: [a]}, {not: {required: [b]}}]"),
+			object(added, ", anyOf: [{required: [a]}, {not: {required: [b]}}]"), `{"f":{}}`},
+		{"alone", object("", ", x-kubernetes-validations: [{rule: '!has(self.b) || has(self.a)'}]"),
+			object(added, ", x-kubernetes-validations: [{rule: '!has(self.b) || has(self.a)'}]"), `{"f":{}}`},
+		{"false to true", boolean("false"), boolean("true"), `{"f":{}}`},
+		{"in a list", list(""), list(added), ``},
+		{"a new property", fields("f: {type: object, properties: {a: {type: string}}, maxProperties: 1}"),
+			object(added, ", maxProperties: 1"), `{"f":{"a":""}}`},
+		{"a rule above", fields("a: {type: string}, f: {type: object, default: {}, properties: {b: {type: string}}}"),
+			"{type: object, properties: {a: {type: string}, f: {type: object, default: {}, properties: {b: {type: string, default: x}}}}}", ""},
+	} {
+		above := tc.name == "a rule above"
+		if above {
+			rule := ", x-kubernetes-validations: [{rule: '!has(self.a) || !has(self.f.b)'}]}"
+			tc.old, tc.new, tc.want = strings.TrimSuffix(tc.old, "}")+rule, strings.TrimSuffix(tc.new, "}")+rule, `{"a":""}`
+		}
+		diff, list := counterexamples(t, thing(tc.old, ""), thing(tc.new, ""))
+		if diff.Class != engine.Breaking || len(list) != 1 || list[0].Found == nil || diff.Changes[list[0].Change].Writers != engine.Breaking ||
+			tc.want != "" && bodyOf(list[0].Found.Object) != tc.want {
+			t.Errorf("%s: %+v%s", tc.name, list, diffText(diff))
+			for _, c := range list {
+				if c.Found != nil {
+					t.Errorf("%s: %s", tc.name, c.Found.Object)
+				}
+			}
+		}
+	}
+}
+
+// TestUndecided: a short search decides changes that need care. It does not search for others.
+func TestUndecided(t *testing.T) {
+	defaulted := func(def, maximum string) []byte {
+		return thing("{type: object, properties: {a: {type: string}, b: {type: integer"+def+"}, c: {type: integer, maximum: "+maximum+
+			"}}, oneOf: [{required: [a]}, {required: [b]}]}", "")
+	}
+	old, new := defaulted("", "9"), defaulted(", default: 1", "5")
+	diff := compareYAML(t, old, new, engine.Options{})
+	var both []*engine.Definition
+	for _, manifest := range [][]byte{old, new} {
+		d, report, err := engine.Compile(t.Context(), engine.YAML(manifest), engine.Options{})
+		if err != nil || d == nil {
+			t.Fatal(err, report)
+		}
+		both = append(both, d)
+	}
+	if !diff.Undecided() {
+		t.Fatalf("decided%s", diffText(diff))
+	}
+	list, err := engine.Counterexamples(t.Context(), both[0], both[1], diff,
+		engine.CounterexampleOptions{Tries: engine.UndecidedTries, Undecided: true})
+	if err != nil || len(list) != 1 || diff.Changes[list[0].Change].Kind != "DefaultAdded" || list[0].Found == nil || diff.Undecided() {
+		t.Errorf("%+v, %v%s", list, err, diffText(diff))
 	}
 }
 

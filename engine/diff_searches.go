@@ -118,7 +118,14 @@ func searchOutside(o *DistinguishOptions, c *Change, old, new *Definition) (show
 // searchesInSchema returns the searches for a change of a schema. o has its version.
 func searchesInSchema(o DistinguishOptions, c *Change, old, new *Definition) (all []DistinguishOptions) {
 	o.Pointers, o.counts = []string{c.SchemaPointer}, reasonFor(c)
-	o.defaults = strings.HasPrefix(c.Kind, "Default")
+	if c.NewPointer != c.SchemaPointer { // violations have the pointers of the new schema
+		o.Pointers = append(o.Pointers, c.NewPointer)
+	}
+	if changesDefault(c, new) {
+		// Defaults are valid, so the violations are at the parents.
+		o.defaults, o.Pointers = true, withParents(c.SchemaPointer)
+		o.counts = func(_ *search.Aim, r *reply) bool { return len(r.unknown) == 0 }
+	}
 	subresources, updates := []string{""}, []bool{false}
 	var rule apiextensionsv1.ValidationRule
 	isRule := (c.Kind == "RuleAdded" || c.Kind == "RuleChanged") && json.Unmarshal(c.New, &rule) == nil
@@ -136,6 +143,31 @@ func searchesInSchema(o DistinguishOptions, c *Change, old, new *Definition) (al
 	for _, o.Subresource = range subresources {
 		for _, o.Update = range updates {
 			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// changesDefault reports whether a change can give objects other defaults.
+func changesDefault(c *Change, new *Definition) bool {
+	switch {
+	case strings.HasPrefix(c.Kind, "Default"):
+		return true
+	case c.Kind != "PropertyAdded":
+		return false
+	}
+	p := sample.PlaceAt(cmp.Or(schema.Of(new.crdVersion(c.Version)), &schema.Props{}), c.SchemaPointer)
+	return p != nil && schema.HasDefaults(p.Schema)
+}
+
+// withParents returns the pointers of a keyword and of all schemas around it.
+func withParents(pointer string) (all []string) {
+	all = append(all, pointer)
+	tokens := strings.Split(pointer, "/")
+	for i := len(tokens) - 1; i > 0; i-- {
+		above := strings.Join(tokens[:i], "/")
+		if above == "" || tokens[i-1] != "properties" || i >= 2 && tokens[i-2] == "properties" {
+			all = append(all, above)
 		}
 	}
 	return all
@@ -162,8 +194,6 @@ func needsUpdate(rule *apiextensionsv1.ValidationRule) []bool {
 // reasonFor returns DistinguishOptions.counts for a change.
 func reasonFor(c *Change) func(*search.Aim, *reply) bool {
 	switch c.Kind {
-	case "DefaultAdded", "DefaultChanged", "DefaultRemoved": // defaults are valid, so the violations are at parents
-		return func(_ *search.Aim, r *reply) bool { return len(r.unknown) == 0 }
 	case "RequiredAdded":
 		var name string
 		if json.Unmarshal(c.New, &name) == nil {
@@ -227,15 +257,23 @@ func fieldPointer(field string) string {
 // JSON pointer of the change in the schema of the result.
 func withChange(ctx context.Context, old, new *Definition, c *Change) (d *Definition, pointer string, err error) {
 	p := sample.PlaceAt(cmp.Or(schema.Of(new.crdVersion(c.Version)), &schema.Props{}), c.SchemaPointer)
-	if p == nil || p.Keyword == "" {
+	if p == nil {
+		p = sample.PlaceAt(cmp.Or(schema.Of(old.crdVersion(c.Version)), &schema.Props{}), c.SchemaPointer)
+	}
+	if p == nil || p.Pointer() == "" {
 		return nil, "", nil
 	}
 	pointer = p.Pointer()
-	manifest, to, err := schemaNode(old, c.Version, p.Node)
+	above, key := p.Node, p.Keyword
+	if key == "" {
+		i := strings.LastIndex(pointer, "/")
+		above, key = pointer[:i], value.UnescapePointer(pointer[i+1:])
+	}
+	manifest, to, err := schemaNode(old, c.Version, above)
 	if err != nil || to == nil {
 		return nil, "", err
 	}
-	_, from, err := schemaNode(new, c.Version, p.Node)
+	_, from, err := schemaNode(new, c.Version, above)
 	if err != nil || from == nil {
 		return nil, "", err
 	}
@@ -243,21 +281,21 @@ func withChange(ctx context.Context, old, new *Definition, c *Change) (d *Defini
 	case p.Rule() != "":
 		var was apiextensionsv1.ValidationRule
 		_ = json.Unmarshal(c.Old, &was) // nil for a new rule
-		rules, _ := to[p.Keyword].([]any)
+		rules, _ := to[key].([]any)
 		rules = slices.DeleteFunc(slices.Clone(rules), func(r any) bool {
 			m, _ := r.(map[string]any)
 			return was.Rule != "" && m["rule"] == was.Rule
 		})
 		i, _ := strconv.Atoi(p.Rest[0]) // the index of the rule
-		to[p.Keyword] = append(rules, from[p.Keyword].([]any)[i])
-		pointer = fmt.Sprintf("%s/%s/%d", p.Node, p.Keyword, len(rules))
+		to[key] = append(rules, from[key].([]any)[i])
+		pointer = fmt.Sprintf("%s/%s/%d", p.Node, key, len(rules))
 	case c.Kind == "RequiredAdded":
-		names, _ := to[p.Keyword].([]any)
-		to[p.Keyword] = append(slices.Clone(names), c.New)
-	case from[p.Keyword] == nil:
-		delete(to, p.Keyword)
+		names, _ := to[key].([]any)
+		to[key] = append(slices.Clone(names), c.New)
+	case from[key] == nil:
+		delete(to, key)
 	default:
-		to[p.Keyword] = from[p.Keyword]
+		to[key] = from[key]
 	}
 	text, err := json.Marshal(manifest)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/sample"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/internal/search"
+	"github.com/crdeval/crdeval/engine/internal/solve"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -44,9 +45,10 @@ type DistinguishOptions struct {
 	// Pointers are JSON pointers of keywords in the schemas. One of the Definitions rejects the object because of one of
 	// them. Default: the differences that Compare finds. In this case, the object can be rejected for any reason.
 	Pointers []string
-	// defaults requires that the second Definition accepts the result of the first one: it rejects the object because the
-	// two fill in different defaults.
+	// defaults leaves out values that have a default in one of the two schemas.
 	defaults bool
+	// without, if not nil, is a third Definition that must accept the object: the second one without a change.
+	without *Definition
 	// ignored requires that both Definitions accept the object, and that the second one does not return a field at one of
 	// the pointers.
 	ignored bool
@@ -125,10 +127,16 @@ func distinguish(ctx context.Context, a, b *Definition, o DistinguishOptions) (*
 		}
 	}
 	goal := &goal{ctx: ctx, a: first, b: second, DistinguishOptions: &o, aims: aims}
-	if o.also != nil {
-		if goal.third, err = newSubject(o.also, &o); err != nil {
+	for of, to := range map[*Definition]**subject{o.also: &goal.third, o.without: &goal.reverted} {
+		if of == nil {
+			continue
+		}
+		if *to, err = newSubject(of, &o); err != nil {
 			return nil, 0, err
 		}
+	}
+	if o.defaults {
+		s.Defaults = []*schema.Props{first.schema, second.schema}
 	}
 	return goal.run(&s)
 }
@@ -255,8 +263,12 @@ func newSubject(d *Definition, o *DistinguishOptions) (*subject, error) {
 
 // generator returns a generator of objects of the version.
 func (s *subject) generator(ctx context.Context, hints ...*sample.Hint) *sample.Generator {
-	return sample.New(s.schema, sample.Options{APIVersion: s.Group() + "/" + s.name, Kind: s.Kind(),
+	g := sample.New(s.schema, sample.Options{APIVersion: s.Group() + "/" + s.name, Kind: s.Kind(),
 		Namespaced: s.Scope() == NamespaceScoped, Hints: hints, Plain: true, Stopped: func() bool { return ctx.Err() != nil }})
+	if solver := solve.New(s.schema, g); solver != nil {
+		g.SetSolver(solver)
+	}
+	return g
 }
 
 // reply is the result of a write with a subject.
@@ -275,6 +287,14 @@ func (r *reply) isAt(pointer string) bool {
 	return slices.ContainsFunc(r.pointers, func(p string) bool {
 		rest, ok := strings.CutPrefix(p, pointer)
 		return ok && (rest == "" || rest[0] == '/')
+	})
+}
+
+// isAround reports whether one of the violations is one of a logical operator around a schema pointer.
+func (r *reply) isAround(pointer string) bool {
+	return slices.ContainsFunc(r.pointers, func(p string) bool {
+		operator := p[strings.LastIndex(p, "/")+1:]
+		return strings.HasPrefix(pointer, p+"/") && slices.Contains([]string{"allOf", "anyOf", "oneOf", "not"}, operator)
 	})
 }
 
@@ -440,9 +460,9 @@ type goal struct {
 	*DistinguishOptions
 	ctx  context.Context
 	a, b *subject
-	// third is the subject of also, or nil.
-	third *subject
-	aims  []search.Aim
+	// third is the subject of also, reverted that of without, or nil.
+	third, reverted *subject
+	aims            []search.Aim
 }
 
 func (g *goal) answer(p search.Pair) (out search.Answer, err error) {
@@ -457,7 +477,7 @@ func (g *goal) answer(p search.Pair) (out search.Answer, err error) {
 		return out, err
 	}
 	object := g.a.body(p)
-	a, err := g.a.evaluate(g.ctx, object, old, g.defaults)
+	a, err := g.a.write(g.ctx, object, old)
 	if err != nil {
 		return out, err
 	}
@@ -469,15 +489,15 @@ func (g *goal) answer(p search.Pair) (out search.Answer, err error) {
 	case a.allowed && b.allowed:
 	case a.allowed:
 		out.Reached = g.isReason(b)
-		if out.Reached && g.third != nil {
-			r, err := g.third.write(g.ctx, object, old)
-			out.Reached = err == nil && !r.allowed
-			return out, err
-		}
-		if out.Reached && g.defaults {
-			defaulted, err := g.b.write(g.ctx, a.object, old)
-			out.Reached = err == nil && defaulted.allowed
-			return out, err
+		for _, s := range []*subject{g.third, g.reverted} {
+			if s == nil || !out.Reached {
+				continue
+			}
+			r, err := s.write(g.ctx, object, old)
+			if err != nil {
+				return out, err
+			}
+			out.Reached = r.allowed == (s == g.reverted)
 		}
 	case b.allowed:
 		out.Reached = g.Either && g.isReason(a)
@@ -550,7 +570,9 @@ func (g *goal) isReason(r *reply) bool {
 	if counts == nil && len(g.Pointers) > 0 {
 		counts = func(aim *search.Aim, r *reply) bool { return r.isAt(aim.Pointer()) }
 	}
-	return counts == nil || slices.ContainsFunc(g.aims, func(aim search.Aim) bool { return counts(&aim, r) })
+	return counts == nil || slices.ContainsFunc(g.aims, func(aim search.Aim) bool {
+		return counts(&aim, r) || r.isAround(aim.Pointer())
+	})
 }
 
 // common returns the faults to repair in an object that both subjects reject, and whether they reject it for different

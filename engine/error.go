@@ -147,10 +147,10 @@ func limitExceeded(message string, limit *value.LimitError, err error) *Error {
 }
 
 // faultError returns the Error for an error of package admission.
-func faultError(err error) error {
+func faultError(err error) *Error {
 	var f *admission.Fault
 	if !errors.As(err, &f) {
-		return failed(ReasonInternal, "internal error", err)
+		return &Error{Reason: ReasonInternal, Message: "internal error: " + err.Error(), Err: err}
 	}
 	e := &Error{Reason: Reason(f.Code), Message: f.Text, Rejection: f.Rejection, Violations: violations(f.Violations), Err: f.Cause}
 	if f.Limit != nil {

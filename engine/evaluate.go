@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
@@ -68,13 +69,13 @@ func (d *Definition) write(ctx context.Context, call Call, item *Item, o *Evalua
 	switch o.Stage {
 	case StageBodyAndValidate:
 		then := r
-		then.Stage, then.FieldValidation, then.WantChanges = admission.StageFinish, admission.Ignore, false
+		then.Stage, then.Defaulted, then.FieldValidation, then.WantChanges = admission.StageFinish, true, admission.Ignore, false
 		r.Then, r.Old, r.OldYAML, r.OldDecoded, r.Status, r.Scale = &then, nil, false, false, false, false
 		fallthrough
 	case StageBody:
 		r.Whole, r.Handler, r.StrictApart, r.Stage = false, false, true, admission.StageDecode
 	case StageValidate:
-		r.Stage = admission.StageFinish
+		r.Stage, r.Defaulted = admission.StageFinish, true
 	}
 	v := &Verdict{Revision: d.revision}
 	presenter := newPresenter(&r, o.Include)
@@ -141,7 +142,13 @@ func (d *Definition) transform(ctx context.Context, call Call, item *Item, o *Ev
 	}
 	out, err := do(ctx, &r)
 	if err != nil {
-		err = faultError(err)
+		var f *admission.Fault
+		if errors.As(err, &f) {
+			out.Violations = f.Violations
+		}
+		own := faultError(err)
+		d.addHints(ctx, &r, &out, hinted{violations: own.Violations})
+		err = own
 		d.observe(ctx, call, item, &out, start, err)
 		return nil, err
 	}

@@ -38,6 +38,7 @@ var rank = map[string]int{
 	"engine/internal/lens":       8,
 	"engine/internal/laws":       9,
 	"engine/internal/search":     4,
+	"engine/internal/solve":      7,
 	"engine/internal/definition": 10,
 	"engine/internal/admission":  9,
 	"engine":                     11,

@@ -105,17 +105,18 @@ const (
 	// StageDecode ends before mutating admission. The body is decoded, patched, coerced and defaulted, its name and
 	// namespace are compared with the request's, and the old object is read.
 	StageDecode
-	// StageFinish begins after mutating admission, with the object that it returned. The object is defaulted again,
-	// prepared, validated and converted, but not strictly decoded.
+	// StageFinish begins after mutating admission, with the object that it returned. The object is defaulted again, as
+	// if a webhook had changed it, prepared, validated and converted, but not strictly decoded.
 	StageFinish
 	// StageBody is the part of StageDecode before it matters whether the write is a creation or an update: the body is
 	// decoded, coerced and defaulted. All metadata is kept, and is not compared with the request. Unknown and duplicate
 	// fields are Verdict.StrictErrors instead of warnings. The Item has no OldObject, Patch, Subresource and
 	// GeneratedName.
 	StageBody
-	// StageValidate is StageFinish without the storage, for a server that stores the object itself: the object is
-	// defaulted again, prepared and validated, and is neither converted to the storage version nor read back. It keeps
-	// resourceVersion and selfLink. Include must be empty.
+	// StageValidate is StageFinish without defaults and without the storage, for a server that stores the object itself:
+	// the object is prepared and validated, and is neither converted to the storage version nor read back. It keeps
+	// resourceVersion and selfLink. Include must be empty. Call Default for an object that admission or server-side apply
+	// has changed.
 	StageValidate
 	// StageBodyAndValidate is StageBody, and reports as Verdict.Valid whether StageValidate would accept the object as it
 	// was decoded. A server that does not change the object in between needs no second call. OldObject, OldDecoded,

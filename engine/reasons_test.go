@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -204,5 +205,142 @@ x`, item: Item{Version: "v1"},
 				}
 			}
 		})
+	}
+}
+
+// TestUpdateReasons: conflicts, patches and Scales have reasons, with positions in the body or the patch.
+func TestUpdateReasons(t *testing.T) {
+	d := mustCompile(t, strings.Replace(crdOf(`{"type":"object","properties":{"replicas":{"type":"integer","minimum":0}}}`),
+		`"storage":true,`, `"storage":true,"subresources":{"scale":{"specReplicasPath":".spec.replicas","statusReplicasPath":".status.replicas"}},`, 1))
+	const stored = `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"a","namespace":"b","uid":"u","resourceVersion":"7","generation":1},"spec":{"replicas":1}}`
+	object := func(metadata, rest string) Document {
+		return JSON([]byte(`{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"a","namespace":"b"` + metadata + `}` + rest + `}`))
+	}
+	merge := func(text string) *Patch { return &Patch{Type: MergePatch, Document: JSON([]byte(text))} }
+	list := func(text string) *Patch { return &Patch{Type: JSONPatch, Document: JSON([]byte(text))} }
+	scale := func(text string) Document {
+		return JSON([]byte(`{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"a","namespace":"b"},` + text + `}`))
+	}
+	for _, c := range []struct {
+		name       string
+		item       Item
+		want, next []string
+	}{
+		{name: "another uid", item: Item{Object: object(`,"uid":"v"`, "")},
+			want: []string{`Rejected /metadata/uid 1:101 metadata.uid: does not match the stored object: read it again and repeat the change`}},
+		{name: "another resourceVersion", item: Item{Object: object(`,"resourceVersion":"8"`, "")},
+			want: []string{`Rejected /metadata/resourceVersion 1:113 metadata.resourceVersion: does not match the stored object: read it again and repeat the change`}},
+		{name: "unknown field of an update", item: Item{Object: object(`,"resourceVersion":"7"`, `,"spec":{"replica":1,"replicas":-1}`)},
+			want: []string{`UnknownField /spec/replica 1:126 spec.replica: unknown field`},
+			next: []string{
+				`FieldValueInvalid /spec/replicas 1:149 spec.replicas: Invalid value: -1: spec.replicas in body should be greater than or equal to 0`,
+				`FieldValueInvalid /spec/replicas 1:149 .spec.replicas: Invalid value: -1: should be a non-negative integer`,
+			}},
+		{name: "merge patch: syntax", item: Item{Patch: merge(`{"spec":`)},
+			want: []string{`SyntaxError  1:9 invalid JSON: unexpected end of JSON input`}},
+		{name: "merge patch: unknown field", item: Item{Patch: merge(`{"spec":{"replica":2,"replicas":-1}}`)},
+			want: []string{`UnknownField /spec/replica 1:10 spec.replica: unknown field (did you mean "replicas"?)`},
+			next: []string{
+				`FieldValueInvalid /spec/replicas 1:33 spec.replicas: Invalid value: -1: spec.replicas in body should be greater than or equal to 0`,
+				`FieldValueInvalid /spec/replicas 1:33 .spec.replicas: Invalid value: -1: should be a non-negative integer`,
+			}},
+		{name: "merge patch: duplicate field", item: Item{Patch: merge(`{"spec":{"replicas":2,"replicas":3}}`)},
+			want: []string{`DuplicateField /spec/replicas 1:23 spec.replicas: duplicate field`}},
+		{name: "merge patch: metadata", item: Item{Patch: merge(`{"metadata":{"labels":{"a":1}}}`)},
+			want: []string{`DecodeError /metadata/labels/a 1:28 metadata.labels[a]: must be a string, not an integer`}},
+		{name: "merge patch: not an object", item: Item{Patch: merge(`1`)},
+			want: []string{`DecodeError  1:1 must be an object, not an integer`}},
+		{name: "JSON patch: not applied", item: Item{Patch: list(`[{"op":"test","path":"/spec/replicas","value":1},{"op":"remove","path":"/spec/x"}]`)},
+			want: []string{`Rejected  1:50 operation 1 (remove /spec/x): there is no "x" to remove`}},
+		{name: "JSON patch: malformed", item: Item{Patch: list(`[{"op":1}]`)},
+			want: []string{`DecodeError  1:8 [0].op: must be a string, not an integer`}},
+		{name: "JSON patch: unknown field of the patch", item: Item{Patch: list(`[{"op":"remove","path":"/spec/replicas","paht":1}]`)},
+			want: []string{`UnknownField  1:41 [0].paht: unknown field`}},
+		{name: "JSON patch: unknown field", item: Item{Patch: list(`[{"op":"add","path":"/spec/replica","value":1}]`)},
+			want: []string{`UnknownField /spec/replica 1:37 spec.replica: unknown field (did you mean "replicas"?)`}},
+		{name: "Scale: type", item: Item{Object: scale(`"spec":{"replicas":"1"}`), Subresource: "scale"},
+			want: []string{`DecodeError /spec/replicas 1:106 spec.replicas: must be an integer, not a string`}},
+		{name: "Scale: unknown field", item: Item{Object: scale(`"spec":{"replicas":-1,"x":1}`), Subresource: "scale"},
+			want: []string{`UnknownField /spec/x 1:109 spec.x: unknown field`},
+			next: []string{
+				`FieldValueInvalid /spec/replicas - spec.replicas: Invalid value: -1: spec.replicas in body should be greater than or equal to 0`,
+				`FieldValueInvalid /spec/replicas - .spec.replicas: Invalid value: -1: should be a non-negative integer`,
+			}},
+		{name: "Scale: kind", item: Item{Object: JSON([]byte(`{"kind":"X","apiVersion":"autoscaling/v1"}`)), Subresource: "scale"},
+			want: []string{`Rejected /kind 1:9 kind: must be Scale`}},
+		{name: "no subresource", item: Item{Object: object("", ""), Subresource: "status"},
+			want: []string{`Rejected  - crontabs.stable.example.com "a" not found`}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.item.Version, c.item.OldObject = "v1", JSON([]byte(stored))
+			v, err := d.Admit(context.Background(), c.item, EvaluationOptions{FieldValidation: FieldValidationStrict})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := reasonLines(v.Violations); v.Allowed || !slices.Equal(got, c.want) {
+				t.Errorf("violations\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(c.want, "\n\t"))
+			}
+			if got := reasonLines(v.Next); !slices.Equal(got, c.next) {
+				t.Errorf("next\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(c.next, "\n\t"))
+			}
+		})
+	}
+}
+
+// TestWarningReasons: warnings have a type, and the place of what they are about.
+func TestWarningReasons(t *testing.T) {
+	deprecated := strings.Replace(crdOf(reasonsSpec), `"served":true,`, `"served":true,"deprecated":true,`, 1)
+	d := mustCompile(t, deprecated)
+	const head = "apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata:\n  name: a\n  namespace: b\n"
+	const owner = "  - {apiVersion: v1, kind: A, name: a, uid: u}\n"
+	v, err := d.Admit(context.Background(), Item{Object: YAML([]byte(head + "  colour: red\n  finalizers: [a/b, x]\n  ownerReferences:\n" +
+		owner + owner + "spec:\n  color: 1\n  size: 1\n  size: 2\n"))}, EvaluationOptions{})
+	if err != nil || !v.Allowed {
+		t.Fatal(err, v.Rejection)
+	}
+	var got []string
+	for _, w := range v.Warnings {
+		got = append(got, reasonLine(w.Type, w.Pointer, w.Position, w.Field, w.Hint))
+	}
+	want := []string{
+		"Deprecated /apiVersion 1:13 apiVersion",
+		"DuplicateField /spec/size 14:3 spec.size",
+		`UnknownField /metadata/colour 6:3 metadata.colour`,
+		`UnknownField /spec/color 12:3 spec.color (did you mean "colour"?)`,
+		"Warning /metadata/ownerReferences 9:3 metadata.ownerReferences",
+		"Warning /metadata/finalizers/1 7:21 metadata.finalizers",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("warnings\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+	}
+}
+
+// TestErrorReasons: errors about documents that cannot be read or decoded have violations.
+func TestErrorReasons(t *testing.T) {
+	d := mustCompile(t, crdOf(reasonsSpec))
+	labels := JSON([]byte(`{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"labels":{"a":1}}}`))
+	for name, c := range map[string]struct {
+		call func() error
+		want string
+	}{
+		"Prune": {func() error {
+			_, err := d.Prune(context.Background(), Item{Object: labels}, EvaluationOptions{})
+			return err
+		},
+			`DecodeError /metadata/labels/a 1:82 metadata.labels[a]: must be a string, not an integer (did you mean "1", in quotes?)`},
+		"Read": {func() error {
+			_, err := d.Read(context.Background(), Item{Object: JSON([]byte(`{"kind":`))}, EvaluationOptions{})
+			return err
+		}, "SyntaxError  1:9 invalid JSON: unexpected end of JSON input"},
+		"TypeMetaOf": {func() error { _, _, err := TypeMetaOf(YAML([]byte("a: 1\nb: [1\nc: 2\n")), Limits{}); return err },
+			"SyntaxError  3:1 invalid YAML: did not find expected ',' or ']'"},
+	} {
+		var e *Error
+		if err := c.call(); !errors.As(err, &e) {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got := reasonLines(e.Violations); !slices.Equal(got, []string{c.want}) {
+			t.Errorf("%s: %q, want %s", name, got, c.want)
+		}
 	}
 }

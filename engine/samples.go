@@ -114,6 +114,11 @@ func (d *Definition) Samples(ctx context.Context, o SampleOptions) (_ *Samples, 
 		return nil, err
 	}
 	s := &sampler{ctx: inner, subject: sub, options: &o, objects: sub.generator(inner), out: &Samples{Version: o.Version}}
+	if sub.version.HasStatus {
+		status := *sub
+		status.subresource, status.stored = "status", map[string][]byte{}
+		s.status = &status
+	}
 	if err = s.valid(); err == nil {
 		err = s.invalid()
 	}
@@ -143,6 +148,7 @@ func (d *Definition) sampleVersion() string {
 // sampler generates the samples of a version.
 type sampler struct {
 	*subject
+	status  *subject // writes the status; nil if it is not a subresource
 	ctx     context.Context
 	options *SampleOptions
 	out     *Samples
@@ -150,12 +156,16 @@ type sampler struct {
 	bases   []*sample.Tree
 }
 
-// faults returns the faults of an object that is created. The error is that of the context, or another *Error.
+// faults returns the faults of an object that is created. If its status is a subresource, these include the faults of
+// a write of this status after the creation. The error is that of the context, or another *Error.
 func (s *sampler) faults(object []byte) ([]sample.Fault, error) {
 	if err := s.ctx.Err(); err != nil {
 		return nil, tooLate(err)
 	}
-	r, err := s.write(s.ctx, object, nil)
+	r, err := s.evaluate(s.ctx, object, nil, s.status != nil)
+	if err == nil && r.allowed && s.status != nil {
+		r, err = s.status.write(s.ctx, object, r.object)
+	}
 	if err != nil || r.allowed {
 		return nil, err
 	}
@@ -341,10 +351,8 @@ func (s *sampler) breaking(c *search.Constraint) (search.Pair, *subject, error) 
 		}
 	}
 	subjects := []*subject{s.subject}
-	if s.version.HasStatus && c.ConcernsStatus() {
-		status := *s.subject
-		status.subresource, status.stored = "status", map[string][]byte{}
-		if subjects = append(subjects, &status); len(c.Path) > 0 {
+	if s.status != nil && c.ConcernsStatus() {
+		if subjects = append(subjects, s.status); len(c.Path) > 0 {
 			subjects = subjects[1:] // creations drop the status
 		}
 	}

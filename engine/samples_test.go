@@ -26,6 +26,7 @@ func samplesOf(t *testing.T, d *engine.Definition, o engine.SampleOptions) *engi
 		if err != nil || !v.Allowed || !x.Verdict.Allowed || x.Constraint != nil {
 			t.Errorf("%s: a valid object is rejected: %s: %+v, %v", d.Name(), x.Object, v, err)
 		}
+		checkStatusWrite(t, d, s.Version, x.Object)
 	}
 	for _, x := range s.Invalid {
 		item := engine.Item{Version: s.Version, Object: engine.JSON(x.Object), Subresource: x.Subresource}
@@ -40,6 +41,26 @@ func samplesOf(t *testing.T, d *engine.Definition, o engine.SampleOptions) *engi
 		checkViolations(t, d.Name(), &x, v)
 	}
 	return s
+}
+
+// checkStatusWrite checks that a write of the status of a created object is allowed, if the status is a subresource.
+func checkStatusWrite(t *testing.T, d *engine.Definition, version string, object []byte) {
+	t.Helper()
+	for _, v := range d.Versions() {
+		if v.Name != version || !v.HasStatus {
+			continue
+		}
+		item := engine.Item{Version: version, Object: engine.JSON(object)}
+		created, err := d.Admit(t.Context(), item, engine.EvaluationOptions{})
+		if err != nil || !created.Allowed {
+			t.Fatalf("%s: %s: %+v, %v", d.Name(), object, created, err)
+		}
+		item.OldObject, item.Subresource = engine.JSON(created.Object), "status"
+		if v, err := d.Validate(t.Context(), item, engine.EvaluationOptions{CompleteMetadata: true}); err != nil ||
+			!v.Allowed {
+			t.Errorf("%s: a write of the status is rejected: %s: %+v, %v", d.Name(), object, v, err)
+		}
+	}
 }
 
 // checkViolations checks that a verdict has the violation of one constraint only.

@@ -17,7 +17,8 @@ type Verdict struct {
 	// fields, of which Rejection then has more.
 	Violations []Violation
 	// Next are the violations that remain once the unknown and duplicate fields are fixed for which strict decoding
-	// rejects the object. It is empty for a part of a write, and without such a rejection, whose Status it never is in.
+	// rejects the object. The Rejection does not have them. It is empty without such a rejection, for a part of a write,
+	// and for an update that may need a conversion webhook.
 	Next []Violation
 	// Ratcheted are the violations of an update that do not reject it, without duplicates: violations of values that
 	// did not change, and of sets and map lists if a list of the old object was already invalid. API servers return
@@ -43,9 +44,10 @@ type Verdict struct {
 	OmittedChanges int
 	// Object, for Admit, is the answer to the client: StoredObject as it is read from storage, in the version of the
 	// request. For a write to scale it is the Scale; for StageDecode it is what mutating admission receives. It is JSON
-	// in the key order of the input, with new keys sorted at the end. It is nil for a rejected write, and if the View
-	// excludes it. It may share memory with the Item's documents. It has no metadata.resourceVersion and no selfLink, which the
-	// storage sets, except for StageDecode, StageBody, StageValidate, StageBodyAndValidate, and if Deletes is set.
+	// without white space, in the key order of the input, with new keys sorted at the end. It is nil for a rejected
+	// write, and if the View excludes it. It may share memory with the Item's documents. It has no
+	// metadata.resourceVersion and no selfLink, which the storage sets, except for StageDecode, StageBody,
+	// StageValidate, StageBodyAndValidate, and if Deletes is set.
 	Object []byte
 	// StoredObject, for Admit, is the object in the storage version. It is nil if it is the same JSON value as Object,
 	// without Object, and for StageValidate.
@@ -79,8 +81,8 @@ type Verdict struct {
 
 // Transformed is the result of Prune, Default, Read and Convert.
 type Transformed struct {
-	// Object is JSON in the key order of the input, with new keys sorted at the end. It is nil if the View excludes it.
-	// It may share memory with the Item's documents.
+	// Object is JSON without white space, in the key order of the input, with new keys sorted at the end. It is nil if
+	// the View excludes it. It may share memory with the Item's documents.
 	Object []byte
 	// Changed reports whether Object differs from the document as a value: 1.0 that became 1 is a change, white space
 	// is not.

@@ -109,7 +109,7 @@ func unconverted(err error) error {
 	return unevaluated(err)
 }
 
-// bodyDecoder decodes bodies of requests. Objects of other kinds than the endpoint's go to the fallback.
+// bodyDecoder decodes the bodies of requests, and objects that patches have changed.
 type bodyDecoder struct {
 	bodySerializer
 	ctx        context.Context // of the request: upstream's decoders have no context
@@ -119,31 +119,25 @@ type bodyDecoder struct {
 }
 
 func (d bodyDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
-	document, strict, ok := d.document(data)
-	if !ok {
-		u, isObject := into.(*unstructured.Unstructured)
-		if !isObject {
-			return d.Serializer.Decode(data, defaults, into)
-		}
-		decoded := &unstructured.Unstructured{} // on an error, handlers report the kind of into
-		obj, kind, err := d.Serializer.Decode(data, defaults, decoded)
-		if obj == nil {
-			return nil, kind, err
-		}
-		u.Object = decoded.Object // the handler of patches reads into
-		return u, kind, err
+	u, ok := into.(*unstructured.Unstructured)
+	switch {
+	case into == nil:
+		u = &unstructured.Unstructured{}
+	case !ok:
+		return d.Serializer.Decode(data, defaults, into)
+	}
+	document, strict, kind, err := d.document(data, defaults)
+	if err != nil {
+		return nil, kind, err
 	}
 	o := engine.EvaluationOptions{
 		Stage: engine.StageBody, View: engine.ViewChanged, FieldValidation: engine.FieldValidationIgnore,
-	}
-	if document.JSON == nil {
-		o.View = engine.ViewFull // YAML is not returned as it is
 	}
 	if d.strict {
 		o.FieldValidation = engine.FieldValidationWarn // with StrictErrors: the handler decides whether they reject
 	}
 	out := outcomeOf(d.ctx)
-	out.undecoded, out.speculation = nil, nil // of an earlier attempt of a patch
+	out.unevaluated, out.speculation = nil, nil // of an earlier attempt of a patch
 	item := engine.Item{Version: d.kind.Version, Object: document}
 	s := d.speculate(&item)
 	if s != nil {
@@ -154,20 +148,21 @@ func (d bodyDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into
 	case err != nil:
 		// Handlers answer errors of decoders with 400 or 422. The object is decoded without the evaluator instead, and
 		// the store rejects it.
-		out.undecoded = unevaluated(err)
+		out.unevaluated = unevaluated(err)
 		return d.Serializer.Decode(data, defaults, into)
 	case v.Rejection != nil:
-		return nil, &d.kind, errors.New(v.Rejection.Cause)
-	}
-	u, ok := into.(*unstructured.Unstructured)
-	if !ok {
-		u = &unstructured.Unstructured{}
-	}
-	if v.Object == nil { // unchanged
-		v.Object = document.JSON
-	}
-	if err := unmarshal(v.Object, u); err != nil {
-		return nil, &d.kind, err
+		if kind, err = d.rejected(data, defaults, u, v.Rejection); err != nil {
+			return nil, kind, err
+		}
+	default:
+		if v.Object == nil { // unchanged
+			v.Object = document.JSON
+		}
+		if err := unmarshal(v.Object, u); err != nil {
+			return nil, &d.kind, err
+		}
+		of := u.GroupVersionKind()
+		kind = &of
 	}
 	if v.Valid {
 		s.decoded, s.warnings, s.readsAsWritten = v.Object, engine.TextsOf(v.Warnings), v.ReadsAsWritten
@@ -177,33 +172,40 @@ func (d bodyDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into
 		strict = append(strict, errors.New(text))
 	}
 	if len(strict) == 0 {
-		return u, &d.kind, nil
+		return u, kind, nil
 	}
-	return u, &d.kind, runtime.NewStrictDecodingError(strict)
+	return u, kind, runtime.NewStrictDecodingError(strict)
 }
 
-// document returns a body for the evaluator, with errors of strict decoding that only the serializer finds. ok is false
-// for an object of another kind than the endpoint's, and for an unreadable body.
-func (d bodyDecoder) document(data []byte) (document engine.Document, strict []error, ok bool) {
-	switch d.format {
-	case formatJSON:
-		document = engine.JSON(data)
-	case formatYAML:
-		document = engine.YAML(data)
-	case formatCBOR:
-		u := &unstructured.Unstructured{}
-		_, _, err := d.Serializer.Decode(data, nil, u)
-		if found, isStrict := runtime.AsStrictDecodingError(err); isStrict {
-			strict = found.Errors()
-		} else if err != nil {
-			return document, nil, false
-		}
-		text, err := marshal(u)
-		if err != nil {
-			return document, nil, false
-		}
-		document = engine.JSON(text)
+// document returns a body for the evaluator, with errors of strict decoding that only the serializer finds. Bodies in
+// other formats than JSON are decoded by the serializer: it returns the kind and the error for an unreadable one.
+func (d bodyDecoder) document(data []byte, defaults *schema.GroupVersionKind) (document engine.Document, strict []error, kind *schema.GroupVersionKind, err error) {
+	if d.json {
+		return engine.JSON(data), nil, nil, nil
 	}
-	apiVersion, kind, err := engine.TypeMetaOf(document, engine.Limits{})
-	return document, strict, err == nil && kind == d.kind.Kind && apiVersion == d.kind.GroupVersion().String()
+	u := &unstructured.Unstructured{} // on an error, handlers report the kind of into
+	_, kind, err = d.Serializer.Decode(data, defaults, u)
+	if found, isStrict := runtime.AsStrictDecodingError(err); isStrict {
+		strict, err = found.Errors(), nil
+	}
+	if err != nil {
+		return document, nil, kind, err
+	}
+	text, err := marshal(u)
+	return engine.JSON(text), strict, kind, err
+}
+
+// rejected returns the error for a body that the evaluator rejects. Upstream's serializer reports an unreadable body. It
+// decodes a body of another version than the endpoint's, which handlers and the validation reject themselves.
+func (d bodyDecoder) rejected(data []byte, defaults *schema.GroupVersionKind, into *unstructured.Unstructured, r *engine.Rejection) (*schema.GroupVersionKind, error) {
+	u := &unstructured.Unstructured{}
+	obj, kind, err := d.Serializer.Decode(data, defaults, u)
+	switch {
+	case obj == nil:
+		return kind, err
+	case r.Cause != r.Message: // the error of the evaluator's decoder
+		return kind, errors.New(r.Cause)
+	}
+	into.Object = u.Object
+	return kind, nil
 }

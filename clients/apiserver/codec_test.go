@@ -127,8 +127,8 @@ func TestBodyDecoder(t *testing.T) {
 		t.Errorf("strict: %v", err)
 	}
 	spec := obj.(*unstructured.Unstructured).Object["spec"].(map[string]any)
-	if len(spec) != 1 || spec["watts"] != 1.0 || outcomeOf(ctx).undecoded != nil {
-		t.Errorf("spec %v, %v", spec, outcomeOf(ctx).undecoded)
+	if len(spec) != 1 || spec["watts"] != 1.0 || outcomeOf(ctx).unevaluated != nil {
+		t.Errorf("spec %v, %v", spec, outcomeOf(ctx).unevaluated)
 	}
 }
 
@@ -143,6 +143,80 @@ func TestBodyDecoderNoKind(t *testing.T) {
 	_, _, err = decoder(t.Context(), lamps(t)).Decode([]byte(`{"apiVersion":"example.com/v1","kind":"Foo"}`), &lampKind, into)
 	if err != nil || into.GetKind() != "Foo" {
 		t.Errorf("another kind: %v, into %v", err, into)
+	}
+}
+
+// TestBodyDecoderRejects: the errors and kinds are those of upstream's decoder. Handlers put the kind into the message,
+// and reject objects of another type themselves.
+func TestBodyDecoderRejects(t *testing.T) {
+	const (
+		labels    = "json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string"
+		malformed = `,"metadata":{"labels":{"a":1}}}`
+		unknown   = `,"metadata":{"x":1}}`
+	)
+	of := func(group, version, kind string) string {
+		return schema.GroupVersionKind{Group: group, Version: version, Kind: kind}.String()
+	}
+	for _, c := range []struct{ name, body, kind, want string }{
+		{"syntax", `{"apiVersion":"example.com/v1","kind":"Lamp","spec":{"watts":nul}}`, "",
+			"couldn't get version/kind; json parse error: invalid character '}' in literal null (expecting 'l')"},
+		{"truncated", `{"apiVersion":"example.com/v1","kind":"Lamp"`, "", "couldn't get version/kind; json parse error: unexpected end of JSON input"},
+		{"a list", `[]`, "", "couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { "},
+		{"no kind", `{"apiVersion":"example.com/v1"` + malformed, of("example.com", "v1", ""), "Object 'Kind' is missing in "},
+		{"no apiVersion", `{"kind":"Lamp","metadata":{}}`, of("", "", "Lamp"), ""},
+		{"null apiVersion", `{"apiVersion":null,"kind":"Lamp"}`, of("", "", "Lamp"), ".apiVersion accessor error: <nil> is of the type <nil>, expected string"},
+		{"metadata", `{"apiVersion":"example.com/v1","kind":"Lamp"` + malformed, lampKind.String(), labels},
+		{"metadata without apiVersion", `{"kind":"Lamp"` + malformed, of("", "", "Lamp"), labels},
+		{"metadata of another kind", `{"apiVersion":"example.com/v1","kind":"Foo"` + malformed, of("example.com", "v1", "Foo"), labels},
+		{"metadata of another version", `{"apiVersion":"example.com/v1beta1","kind":"Lamp"` + malformed, of("example.com", "v1beta1", "Lamp"), labels},
+		{"metadata of another group", `{"apiVersion":"v1","kind":"Lamp"` + malformed, of("", "v1", "Lamp"), labels},
+		{"another version", `{"apiVersion":"example.com/v1beta1","kind":"Lamp"}`, of("example.com", "v1beta1", "Lamp"), ""},
+		{"unknown version", `{"apiVersion":"example.com/v9","kind":"Lamp","metadata":{}}`, of("example.com", "v9", "Lamp"), ""},
+		{"another kind", `{"apiVersion":"example.com/v1","kind":"Foo"}`, of("example.com", "v1", "Foo"), ""},
+		{"unknown metadata of another kind", `{"apiVersion":"example.com/v1","kind":"Foo"` + unknown, of("example.com", "v1", "Foo"),
+			`strict decoding error: unknown field "metadata.x"`},
+		{"unknown metadata of another version", `{"apiVersion":"example.com/v1beta1","kind":"Lamp"` + unknown, of("example.com", "v1beta1", "Lamp"),
+			`strict decoding error: unknown field "metadata.x"`},
+	} {
+		into := &unstructured.Unstructured{}
+		into.SetGroupVersionKind(lampKind)
+		obj, kind, err := decoder(withOutcome(t.Context()), lamps(t)).Decode([]byte(c.body), nil, into)
+		got, found := "", ""
+		if err != nil {
+			got = err.Error()
+		}
+		if kind != nil {
+			found = kind.String()
+		}
+		if !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") || found != c.kind {
+			t.Errorf("%s: kind %q, error %q\nwant %q, %q", c.name, found, got, c.kind, c.want)
+		}
+		// Upstream changes into only if it returns an object.
+		if decoded := into.GroupVersionKind().String(); obj == nil && decoded != lampKind.String() || obj != nil && decoded != c.kind {
+			t.Errorf("%s: into is of %s, returned %v", c.name, decoded, obj)
+		}
+	}
+}
+
+// TestBodyDecoderYAML: YAML is read as upstream reads it: only its first document, and with duplicate keys.
+func TestBodyDecoderYAML(t *testing.T) {
+	s := newSerializer(lamps(t), lampKind, converter{}, newTyper(runtime.NewScheme()))
+	s.ctx = withOutcome(t.Context())
+	d := s.DecoderToVersion(s.media[1].StrictSerializer, lampKind.GroupVersion())
+	const text = "apiVersion: example.com/v1\nkind: Lamp\nkind: Lamp\nspec: {volts: 2}\n---\na: b\n"
+	obj, kind, err := d.Decode([]byte(text), nil, nil)
+	want := `strict decoding error: yaml: unmarshal errors:` + "\n" + `  line 3: key "kind" already set in map, unknown field "spec.volts"`
+	if err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	if obj == nil || *kind != lampKind {
+		t.Fatalf("kind %v, object %v", kind, obj)
+	}
+	if got, err := marshal(obj.(*unstructured.Unstructured)); err != nil || string(got) != `{"apiVersion":"example.com/v1","kind":"Lamp","spec":{"watts":5}}` {
+		t.Errorf("%v, %s", err, got)
+	}
+	if _, kind, err = d.Decode([]byte("a: b: c"), nil, nil); kind != nil || err == nil || !strings.Contains(err.Error(), "mapping values are not allowed") {
+		t.Errorf("syntax: kind %v, %v", kind, err)
 	}
 }
 

@@ -184,7 +184,10 @@ func (h *handler) handlerOf(r *http.Request, v *servedVersion, info *request.Req
 	notSupported := apierrors.NewMethodNotSupported(v.scope.Resource.GroupResource(), info.Verb)
 	switch {
 	case info.Subresource == "status" && v.status != nil:
-		scope := forRequest(ctx, v.statusScope, &v.store)
+		scope, err := v.statusScope.forRequest(ctx, &v.store)
+		if err != nil {
+			return nil, err
+		}
 		switch info.Verb {
 		case "get":
 			return handlers.GetResource(v.status, scope), nil
@@ -195,19 +198,23 @@ func (h *handler) handlerOf(r *http.Request, v *servedVersion, info *request.Req
 		}
 		return nil, notSupported
 	case info.Subresource == "scale" && v.scale != nil:
+		scope := &v.scaleScope.RequestScope // its objects are no custom resources
 		switch info.Verb {
 		case "get":
-			return handlers.GetResource(v.scale, v.scaleScope), nil
+			return handlers.GetResource(v.scale, scope), nil
 		case "update":
-			return handlers.UpdateResource(v.scale, v.scaleScope, h.admission), nil
+			return handlers.UpdateResource(v.scale, scope, h.admission), nil
 		case "patch":
-			return handlers.PatchResource(v.scale, v.scaleScope, h.admission, patchTypes()), nil
+			return handlers.PatchResource(v.scale, scope, h.admission, patchTypes()), nil
 		}
 		return nil, notSupported
 	case info.Subresource != "":
 		return nil, apierrors.NewNotFound(v.scope.Resource.GroupResource(), info.Name)
 	}
-	scope := forRequest(ctx, v.scope, &v.store)
+	scope, err := v.scope.forRequest(ctx, &v.store)
+	if err != nil {
+		return nil, err
+	}
 	if info.Verb == "list" && asksForTable(r) {
 		return h.listTable(v.store, scope), nil
 	}

@@ -12,7 +12,6 @@ import (
 	utilwaitgroup "k8s.io/apimachinery/pkg/util/waitgroup"
 	versions "k8s.io/apimachinery/pkg/version"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
-	"k8s.io/apiserver/pkg/endpoints/handlers"
 	"k8s.io/apiserver/pkg/features"
 	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/storage/names"
@@ -35,7 +34,7 @@ type servedVersion struct {
 	store                          objectStore
 	status                         *statusStore // nil without the subresource
 	scale                          *scaleStore  // nil without the subresource
-	scope, statusScope, scaleScope *handlers.RequestScope
+	scope, statusScope, scaleScope *endpointScope
 	deprecation                    string // the warning of a deprecated version
 	served                         bool   // false for a version that is only stored
 }

@@ -173,7 +173,7 @@ func fieldNames(path string) []string { return strings.Split(strings.TrimPrefix(
 var scaleScheme = sync.OnceValue(func() *runtime.Scheme { return scale.NewScaleConverter().Scheme() })
 
 // newScaleScope returns the scope of the scale subresource.
-func newScaleScope(s handlers.RequestScope, types managedfields.TypeConverter, table rest.TableConvertor) (*handlers.RequestScope, error) {
+func newScaleScope(s handlers.RequestScope, types managedfields.TypeConverter, table rest.TableConvertor) (*endpointScope, error) {
 	options := []codecs.CodecFactoryOptionsMutator{
 		codecs.WithStreamingCollectionEncodingToJSON(), codecs.WithStreamingCollectionEncodingToProtobuf(),
 	}

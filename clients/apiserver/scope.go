@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/versioning"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apiserver/pkg/endpoints/handlers"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/features"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -54,22 +55,33 @@ func (creater) New(kind schema.GroupVersionKind) (runtime.Object, error) {
 	return u, nil
 }
 
-// defaulter fills in defaults after a patch was applied. It keeps nulls, because managed fields know them.
-type defaulter struct{ definition Definition }
+// defaulter fills in defaults after server-side apply, and after a webhook has changed the object. It keeps nulls, because
+// managed fields know them.
+type defaulter struct {
+	definition Definition
+	ctx        context.Context // of the request: upstream's defaulters have no context
+}
 
 func (d defaulter) Default(obj runtime.Object) {
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {
 		return
 	}
+	if err := d.fill(u); err != nil {
+		outcomeOf(d.ctx).unevaluated = unevaluated(err) // upstream's defaulters return no error: the store rejects the object
+	}
+}
+
+func (d defaulter) fill(u *unstructured.Unstructured) error {
 	text, err := marshal(u)
 	if err != nil {
-		return
+		return err
 	}
-	out, err := d.definition.Default(background, engine.Item{Object: engine.JSON(text)}, engine.EvaluationOptions{KeepNulls: true})
-	if err == nil && out.Changed {
-		_ = unmarshal(out.Object, u) // on an error the object stays as it is, and StageFinish reports its defect
+	out, err := d.definition.Default(d.ctx, engine.Item{Object: engine.JSON(text)}, engine.EvaluationOptions{KeepNulls: true})
+	if err != nil || !out.Changed {
+		return err
 	}
+	return unmarshal(out.Object, u)
 }
 
 // converter converts objects between the versions of one CRD.
@@ -146,26 +158,25 @@ type serializer struct {
 	store      *objectStore    // of the objects of the request
 }
 
-// forRequest returns a copy of a scope whose decoders have the context of a request and the store of its objects.
-func forRequest(ctx context.Context, scope *handlers.RequestScope, store *objectStore) *handlers.RequestScope {
-	s, ok := scope.Serializer.(serializer)
-	if !ok {
-		return scope // that of a Scale
+// forRequest returns a copy of the scope whose decoders and defaulters have the context of a request, and whose decoders
+// have the store of its objects.
+func (s *endpointScope) forRequest(ctx context.Context, store *objectStore) (*handlers.RequestScope, error) {
+	out := s.RequestScope
+	own := out.Serializer.(serializer)
+	own.ctx, own.store = ctx, store
+	out.Serializer, out.Defaulter = own, defaulter{own.definition, ctx}
+	if info, ok := genericapirequest.RequestInfoFrom(ctx); !ok || info.Verb != "patch" {
+		return &out, nil
 	}
-	s.ctx, s.store = ctx, store
-	out := *scope
-	out.Serializer = s
-	return &out
+	var err error
+	out.FieldManager, err = s.fieldManager(out.Defaulter)
+	return &out, err
 }
 
 func newSerializer(d Definition, kind schema.GroupVersionKind, c converter, t runtime.ObjectTyper) serializer {
 	of := func(o serializerjson.SerializerOptions) runtime.Serializer {
 		inner := serializerjson.NewSerializerWithOptions(serializerjson.DefaultMetaFactory, creater{}, t, o)
-		f := formatJSON
-		if o.Yaml {
-			f = formatYAML
-		}
-		return bodySerializer{inner, f, o.Strict, o.Pretty}
+		return bodySerializer{inner, !o.Yaml, o.Strict, o.Pretty}
 	}
 	s := serializer{d, kind, c, []runtime.SerializerInfo{{
 		MediaType: "application/json", MediaTypeType: "application", MediaTypeSubType: "json", EncodesAsText: true,
@@ -187,8 +198,8 @@ func newSerializer(d Definition, kind schema.GroupVersionKind, c converter, t ru
 	}}, background, nil}
 	if utilfeature.DefaultFeatureGate.Enabled(features.CBORServingAndStorage) {
 		info := cbor.NewSerializerInfo(creater{}, t)
-		info.Serializer = bodySerializer{info.Serializer, formatCBOR, false, false}
-		info.StrictSerializer = bodySerializer{info.StrictSerializer, formatCBOR, true, false}
+		info.Serializer = bodySerializer{Serializer: info.Serializer}
+		info.StrictSerializer = bodySerializer{Serializer: info.StrictSerializer, strict: true}
 		s.media = append(s.media, info)
 	}
 	return s
@@ -224,7 +235,7 @@ func newScope(d Definition, crd *apiextensionsv1.CustomResourceDefinition, kind 
 		Creater:                  creater{},
 		Convertor:                c,
 		UnsafeConvertor:          c,
-		Defaulter:                defaulter{d},
+		Defaulter:                defaulter{d, background},
 		Typer:                    t,
 		EquivalentResourceMapper: equivalentResources(crd),
 		Resource:                 kind.GroupVersion().WithResource(crd.Status.AcceptedNames.Plural),
@@ -258,10 +269,23 @@ func equivalentResources(crd *apiextensionsv1.CustomResourceDefinition) runtime.
 	return all
 }
 
+// endpointScope is the scope of an endpoint, with what its field managers need.
+type endpointScope struct {
+	handlers.RequestScope
+	types managedfields.TypeConverter
+	reset map[fieldpath.APIVersion]fieldpath.Filter
+}
+
 // withFieldManager returns a copy of the scope for a subresource, with its field manager.
-func withFieldManager(s handlers.RequestScope, types managedfields.TypeConverter, subresource string, reset map[fieldpath.APIVersion]*fieldpath.Set) (*handlers.RequestScope, error) {
-	m, err := managedfields.NewDefaultCRDFieldManager(types, s.Convertor, s.Defaulter, s.Creater, s.Kind, s.HubGroupVersion,
-		subresource, fieldpath.NewExcludeFilterSetMap(reset))
-	s.FieldManager, s.Subresource = m, subresource
-	return &s, err
+func withFieldManager(s handlers.RequestScope, types managedfields.TypeConverter, subresource string, reset map[fieldpath.APIVersion]*fieldpath.Set) (*endpointScope, error) {
+	s.Subresource = subresource
+	out := &endpointScope{s, types, fieldpath.NewExcludeFilterSetMap(reset)}
+	var err error
+	out.FieldManager, err = out.fieldManager(s.Defaulter)
+	return out, err
+}
+
+// fieldManager returns the field manager with a defaulter. Only server-side apply sets defaults.
+func (s *endpointScope) fieldManager(d runtime.ObjectDefaulter) (*managedfields.FieldManager, error) {
+	return managedfields.NewDefaultCRDFieldManager(s.types, s.Convertor, d, s.Creater, s.Kind, s.HubGroupVersion, s.Subresource, s.reset)
 }

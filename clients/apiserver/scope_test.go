@@ -1,11 +1,15 @@
 package apiserver
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crdeval/crdeval/engine"
 )
 
 // TestConverter: the strategy None keeps fields that the other version does not declare, and only versions of the CRD can
@@ -43,5 +47,28 @@ func TestConverter(t *testing.T) {
 		if converted.GetAPIVersion() != test.target.String() || volts != int64(2) || u.GetAPIVersion() != test.from {
 			t.Errorf("got %v of %v", converted, u)
 		}
+	}
+}
+
+// undefaulting is a Definition whose evaluator does not answer calls of Default.
+type undefaulting struct{ Definition }
+
+func (undefaulting) Default(context.Context, engine.Item, engine.EvaluationOptions) (*engine.Transformed, error) {
+	return nil, errDown
+}
+
+// TestDefaulterDown: the store rejects an object without the defaults that the evaluator could not set.
+func TestDefaulterDown(t *testing.T) {
+	ctx := withOutcome(t.Context())
+	u := &unstructured.Unstructured{}
+	if err := unmarshal([]byte(lamp), u); err != nil {
+		t.Fatal(err)
+	}
+	d := lamps(t)
+	defaulter{undefaulting{d}, ctx}.Default(u)
+	s := &strategy{definition: d, version: "v1", namespaced: true, written: &writtenObjects{}}
+	s.PrepareForCreate(ctx, u)
+	if len(s.Validate(ctx, u)) != 1 || !strings.Contains(rejection(ctx, errors.New("invalid")).Error(), errDown.Error()) {
+		t.Errorf("not rejected: %v", outcomeOf(ctx).err)
 	}
 }

@@ -9,26 +9,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// format is a media type of bodies.
-type format uint8
-
-const (
-	formatJSON format = iota
-	formatYAML
-	formatCBOR
-)
-
-// bodySerializer is the serializer of a media type. DecoderToVersion chooses the decoder of bodies by its format. It
-// prints objects and lists in compact JSON itself, with the bytes of upstream's serializer and in less time.
+// bodySerializer is the serializer of a media type. DecoderToVersion makes a decoder of bodies of it. It prints objects
+// and lists in compact JSON itself, with the bytes of upstream's serializer and in less time.
 type bodySerializer struct {
 	runtime.Serializer
-	format         format
-	strict, pretty bool
+	json, strict, pretty bool
 }
 
 // Encode implements runtime.Encoder.
 func (s bodySerializer) Encode(obj runtime.Object, w io.Writer) error {
-	if s.format != formatJSON || s.pretty {
+	if !s.json || s.pretty {
 		return s.Serializer.Encode(obj, w)
 	}
 	if co, ok := obj.(runtime.CacheableObject); ok {

@@ -15,8 +15,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 )
 
-// strategy finishes the writes to an endpoint: crdeval prepares, defaults and validates the object in one call. The
-// verdict is in the outcome of the context, because a strategy can return only field errors.
+// strategy finishes the writes to an endpoint: crdeval prepares and validates the object in one call. The verdict is in the outcome of the context, because a strategy can return only field errors.
 type strategy struct {
 	runtime.ObjectTyper
 	names.NameGenerator
@@ -33,7 +32,7 @@ type strategy struct {
 type outcome struct {
 	err         error
 	warnings    []string
-	undecoded   error        // why the evaluator could not decode the body, nil if it could
+	unevaluated error        // why the evaluator could not decode the body or set defaults, nil if it could
 	speculation *speculation // nil for none
 }
 
@@ -91,7 +90,7 @@ func (s *strategy) fieldErrors(ctx context.Context) field.ErrorList {
 // finish replaces obj by the object to store.
 func (s *strategy) finish(ctx context.Context, obj, before runtime.Object) {
 	out := outcomeOf(ctx)
-	*out = outcome{undecoded: out.undecoded, err: out.undecoded, speculation: out.speculation}
+	*out = outcome{unevaluated: out.unevaluated, err: out.unevaluated, speculation: out.speculation}
 	if out.err != nil {
 		return
 	}

@@ -362,6 +362,7 @@ func verdictMap(r crdeval.Result) map[string]any {
 	all := map[string]any{
 		"allowed": r.Allowed(), "violations": violationMaps(r.Verdict.GetViolations()),
 		"ratcheted": violationMaps(r.Verdict.GetRatcheted()), "warnings": warningTexts(r.Verdict.GetWarnings()),
+		"next": violationMaps(r.Verdict.GetNext()),
 	}
 	addRejection(all, r.Verdict.GetRejection())
 	addText(all, "object", r.Object())

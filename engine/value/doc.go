@@ -43,6 +43,7 @@ type Doc struct {
 	charged    int64 // bytes of nodes passed to work.Grow
 	derived    int64 // bytes passed to work.Grow by Grow
 	floats     bool  // print Floats so that they parse as Floats again
+	spaced     bool  // whether the last parse found white space within the value
 
 	keepDuplicates bool // until Release
 }

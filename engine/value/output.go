@@ -13,11 +13,11 @@ import (
 	"unsafe"
 )
 
-// AppendJSON appends the value as upstream prints it, but in the key order of the input. Unchanged text is copied with
-// its white space. Edited containers and Lossy values are printed anew.
+// AppendJSON appends the value as upstream prints it, without white space, but in the key order of the input. Unchanged
+// text is copied. Edited containers, Lossy values, and containers with white space are printed anew.
 func (d *Doc) AppendJSON(dst []byte, i uint32) []byte {
 	n := &d.Nodes[i]
-	if n.Flags&(Dirty|Lossy) == 0 {
+	if n.Flags&printedAnew == 0 {
 		return append(dst, d.Src[n.Src][n.Off:n.End]...)
 	}
 	switch n.Kind {
@@ -74,7 +74,7 @@ func (d *Doc) AppendDecoded(dst []byte, i uint32) []byte {
 
 // asWritten reports whether a member is printed as in the request, including its key.
 func (n *Node) asWritten() bool {
-	return n.Flags&(Dirty|Lossy) == 0 && n.Src == Request && n.KeySrc == Request && n.Off == n.Key+n.KeyLen+2
+	return n.Flags&printedAnew == 0 && n.Src == Request && n.KeySrc == Request && n.Off == n.Key+n.KeyLen+2
 }
 
 // appendKey copies a key written without escapes and quotes any other.

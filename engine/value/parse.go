@@ -43,7 +43,11 @@ func (d *Doc) Parse(src []byte, s Source, l Limits) (root uint32, err error) {
 	}
 	d.forget(s)
 	d.reserve(src)
+	d.spaced = false
 	nodes, failed := d.read(d.Nodes, d.Src[s], begin, s, l.MaxDepth)
+	if d.spaced {
+		markSpaced(nodes[before:])
+	}
 	d.Nodes = nodes
 	root = d.Nodes[0].First
 	d.Nodes[0] = Node{}
@@ -70,6 +74,24 @@ func (d *Doc) Parse(src []byte, s Source, l Limits) (root uint32, err error) {
 		defer d.work.Grow(-size)
 	}
 	return 0, syntaxError(src)
+}
+
+// skipInside is skipSpace within the root. It notes white space.
+func (d *Doc) skipInside(text []byte, i int) int {
+	if i < len(text) && text[i] <= ' ' {
+		d.spaced = true
+		return skipIndent(text, i)
+	}
+	return i
+}
+
+// markSpaced sets Spaced for all containers.
+func markSpaced(nodes []Node) {
+	for i := range nodes {
+		if n := &nodes[i]; n.Kind >= Array {
+			n.Flags |= Spaced
+		}
+	}
 }
 
 // ErrStopped is the error of a Parse that was interrupted through StopOn.
@@ -170,8 +192,9 @@ func (d *Doc) read(nodes []Node, text []byte, i int, s Source, maxDepth int) ([]
 		closing int
 		ok      bool
 	)
-value:
 	i = skipSpace(text, i)
+value:
+	i = d.skipInside(text, i)
 	if i >= n {
 		return nodes, failedSyntax
 	}
@@ -229,7 +252,7 @@ value:
 				goto firstKey
 			}
 			p.Kind = Array
-			i = skipSpace(text, i)
+			i = d.skipInside(text, i)
 			keySrc, keyLen = Request, 0
 			if i < n && text[i] == ']' {
 				goto closed
@@ -263,14 +286,13 @@ value:
 	}
 
 after:
-	i = skipSpace(text, i)
 	if cur == 0 {
-		if i != n {
+		if i = skipSpace(text, i); i != n {
 			return nodes, failedSyntax
 		}
 		return nodes, 0
 	}
-	if i >= n {
+	if i = d.skipInside(text, i); i >= n {
 		return nodes, failedSyntax
 	}
 	if nodes[cur].Kind == Array {
@@ -294,13 +316,13 @@ after:
 	return nodes, failedSyntax
 
 firstKey:
-	i = skipSpace(text, i)
+	i = d.skipInside(text, i)
 	if i < n && text[i] == '}' {
 		goto closed
 	}
 
 nextKey:
-	i = skipSpace(text, i)
+	i = d.skipInside(text, i)
 	if i >= n || text[i] != '"' {
 		return nodes, failedSyntax
 	}
@@ -333,7 +355,7 @@ nextKey:
 		}
 		object.Val |= bit
 	}
-	i = skipSpace(text, i)
+	i = d.skipInside(text, i)
 	if i >= n || text[i] != ':' {
 		return nodes, failedSyntax
 	}

@@ -1,6 +1,7 @@
 package value
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,7 +19,7 @@ var texts = []string{
 	`99999999999999999999999999`, `9007199254740993`, `0.1`, `0.30000000000000004`, `5e-324`, `1e-400`, `1.7976931348623157e308`, `1.5E-9`, `1e400`, `-1e400`,
 	`[1e400, "x`, `{"a":1e400,"b":2e999}`,
 	`01`, `-`, `+1`, `.5`, `1.`, `1.e1`, `1e`, `1e+`, `--1`, `0x10`, `1_000`, `NaN`, `Infinity`, `-a`, `00`, `-01`,
-	`{}`, `[]`, ` { } `, "[\n]", `[[]]`, `[{}]`, `{"a":{}}`, `{"a":[]}`, `[1,2,3]`, `[1,[2,[3]],{"a":[4]}]`,
+	`{}`, `[]`, ` { } `, "[\n]", "{\r}", "[ {}]", "[{} ]", "[[\r\n1]]", `{"a" :1}`, `{ "a":{"b":[ 1.0]}, "a ":"b c"}`, `[{},{ "a":1,"a":2}]`, `[[]]`, `[{}]`, `{"a":{}}`, `{"a":[]}`, `[1,2,3]`, `[1,[2,[3]],{"a":[4]}]`,
 	`{"a":1,"b":2}`, `{"a":1,"a":2}`, `{"a":{"x":1},"b":0,"a":{"y":2}}`, `{"a":1,"\u0061":2}`, `{"":1,"":2}`, `{"":{"":1,"":2}}`,
 	`[{"a":1,"a":2},{"a":1,"a":2,"a":3}]`, `{"a":[{"b":1,"b":2}],"a.b":1,"a.b":1}`, `{"a":{"b":1,"b":1},"a":{"b":2,"b":2}}`,
 	`{"ab":1,"ba":1,"ab":2}`, `{"a":1,"b":{"a":2}}`, "{\"\xff\":1,\"\\ufffd\":2}",
@@ -87,7 +88,7 @@ func compare(t testing.TB, text []byte) {
 		}
 		return
 	}
-	checkTree(t, d, root)
+	checkTree(t, d, root, !bytes.Equal(compacted(t, d.Raw(root)), d.Raw(root)))
 	if got := d.Any(root); !reflect.DeepEqual(got, want) {
 		t.Fatalf("%.200q: value %#v, upstream %#v", text, got, want)
 	}
@@ -140,9 +141,22 @@ func compare(t testing.TB, text []byte) {
 	}
 }
 
-// checkOutput checks that the output has exactly the expected values and no duplicate key.
+// compacted returns a text of JSON without white space.
+func compacted(t testing.TB, text []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := json.Compact(&b, text); err != nil {
+		t.Fatalf("%.200q: %v", text, err)
+	}
+	return b.Bytes()
+}
+
+// checkOutput checks that the output has exactly the expected values, no duplicate key and no white space.
 func checkOutput(t testing.TB, text, out []byte, want any) {
 	t.Helper()
+	if !bytes.Equal(compacted(t, out), out) {
+		t.Fatalf("%.200q: output %.200q has white space", text, out)
+	}
 	var got any
 	if strict, err := kjson.UnmarshalStrict(out, &got); err != nil || len(strict) > 0 {
 		t.Fatalf("%.200q: output %.200q: %v, %v", text, out, err, strict)
@@ -158,8 +172,8 @@ func checkOutput(t testing.TB, text, out []byte, want any) {
 	}
 }
 
-// checkTree checks the invariants of a parsed tree.
-func checkTree(t testing.TB, d *Doc, i uint32) {
+// checkTree checks the invariants of a tree that was parsed from a text with or without white space.
+func checkTree(t testing.TB, d *Doc, i uint32, spaced bool) {
 	t.Helper()
 	n := d.Nodes[i]
 	if n.Flags&superseded != 0 || n.Off >= n.End || int(n.End) > len(d.Src[n.Src]) {
@@ -171,7 +185,7 @@ func checkTree(t testing.TB, d *Doc, i uint32) {
 		}
 		return
 	}
-	if n.Val != 0 || n.Flags&^Lossy != 0 {
+	if n.Val != 0 || n.Flags&^(Lossy|Spaced) != 0 || (n.Flags&Spaced != 0) != spaced {
 		t.Fatalf("container %d: %+v", i, n)
 	}
 	var count uint32
@@ -183,7 +197,7 @@ func checkTree(t testing.TB, d *Doc, i uint32) {
 			t.Fatalf("node %d is clean above %d", i, c)
 		}
 		count++
-		checkTree(t, d, c)
+		checkTree(t, d, c, spaced)
 	}
 	if count != n.Live {
 		t.Fatalf("node %d has %d members: %+v", i, count, n)

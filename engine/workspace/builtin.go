@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// builtInGroups are the API groups that API servers have without CRDs, besides those with a suffix of builtInSuffixes.
+// builtInGroups are the API groups that API servers and usual aggregated API servers have without CRDs, besides those with a suffix of builtInSuffixes.
 // The list has groups of old versions, too.
 //
 // Upstream: k8s.io/kubernetes, pkg/controlplane/apiserver and pkg/apis.
@@ -14,8 +14,8 @@ var builtInGroups = []string{
 	"abac.authorization.kubernetes.io", "admission.k8s.io", "admissionregistration.k8s.io", "apiextensions.k8s.io",
 	"apidiscovery.k8s.io", "apiregistration.k8s.io", "apps", "audit.k8s.io", "authentication.k8s.io",
 	"authorization.k8s.io", "autoscaling", "batch", "certificates.k8s.io", "client.authentication.k8s.io",
-	"coordination.k8s.io", "discovery.k8s.io", "events.k8s.io", "extensions", "flowcontrol.apiserver.k8s.io",
-	"imagepolicy.k8s.io", "internal.apiserver.k8s.io", "kubeadm.k8s.io", "networking.k8s.io", "node.k8s.io", "policy",
+	"coordination.k8s.io", "custom.metrics.k8s.io", "discovery.k8s.io", "events.k8s.io", "extensions", "external.metrics.k8s.io", "flowcontrol.apiserver.k8s.io",
+	"imagepolicy.k8s.io", "internal.apiserver.k8s.io", "kubeadm.k8s.io", "metrics.k8s.io", "networking.k8s.io", "node.k8s.io", "policy",
 	"rbac.authorization.k8s.io", "resource.k8s.io", "scheduling.k8s.io", "settings.k8s.io", "storage.k8s.io",
 	"storagemigration.k8s.io",
 }

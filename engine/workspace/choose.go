@@ -12,8 +12,8 @@ import (
 // without a CRD of the kind. It has several elements if the workspace does not say which one is right:
 //
 //   - CRDs that the user named (Source.Given) take precedence.
-//   - Of the rest, those that list the version do, if any does.
-//   - Of the rest, those in the file itself do, then those that share the deepest folder with it.
+//   - Of the rest, those in the file itself do, then those that share the deepest folder with it. If such a CRD does not
+//     have the version of the object, no other one replaces it: it can have been removed on purpose.
 func (w *Workspace) Choose(apiVersion, kind, file string) []*CRD {
 	w.mu.Lock()
 	w.index()
@@ -23,7 +23,6 @@ func (w *Workspace) Choose(apiVersion, kind, file string) []*CRD {
 		return list
 	}
 	list = most(list, func(c *CRD) int { return number(c.In.Given) })
-	list = most(list, func(c *CRD) int { return number(c.has(VersionOf(apiVersion))) })
 	return nearest(list, file)
 }
 

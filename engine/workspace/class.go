@@ -17,8 +17,8 @@ const (
 	ClassBuiltIn Class = "built-in kind"
 	// ClassWithoutCRD: a custom resource whose kind has no CRD in the workspace.
 	ClassWithoutCRD Class = "without a CRD"
-	// ClassUntyped: a document that is not an object of Kubernetes: see Manifest.IsTyped.
-	ClassUntyped Class = "not an object"
+	// ClassUntyped: a document that no API server takes: see Manifest.IsTyped.
+	ClassUntyped Class = "not a manifest"
 	// ClassUnreadable: a document that is not JSON or YAML.
 	ClassUnreadable Class = "unreadable"
 )

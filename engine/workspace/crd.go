@@ -87,11 +87,6 @@ func newCRD(m *Manifest) *CRD {
 // kustomize are such fragments. They define no kind.
 func (c *CRD) IsFragment() bool { return c.Group == "" || c.ObjectKind == "" || len(c.Versions) == 0 }
 
-// has reports whether the CRD lists a version.
-func (c *CRD) has(version string) bool {
-	return slices.ContainsFunc(c.Versions, func(v CRDVersion) bool { return v.Name == version })
-}
-
 // VersionNames returns the names of the versions.
 func (c *CRD) VersionNames() (names []string) {
 	for _, v := range c.Versions {

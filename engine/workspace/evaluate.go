@@ -43,7 +43,7 @@ func (e *WithoutCRDError) Error() string {
 	if e.Similar != "" {
 		return fmt.Sprintf("%s: did you mean %s (%s)?", text, e.Similar, e.SimilarGroup)
 	}
-	return text
+	return text + ": add its CRD to the files, or name it with --crds"
 }
 
 // Candidates returns the accepted CRDs that apply to the objects of a kind in a file, one for each definition. file is

@@ -15,8 +15,6 @@ type File struct {
 	Manifests []*Manifest
 	// CRDs are those of Manifests that are CRDs.
 	CRDs []*CRD
-	// Templates counts the documents that were left out because they are parts of a template.
-	Templates int
 	// Skip says why the file is not read as manifests. Its Kind is "" for a file that is.
 	Skip Skip
 	// Err says why the file cannot be read.

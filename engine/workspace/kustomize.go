@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path"
+	"slices"
 	"strings"
 
 	yaml "go.yaml.in/yaml/v3"
@@ -18,6 +19,9 @@ type kustomization struct {
 	PatchesJSON6902       []pathOnly `yaml:"patchesJson6902"`
 	Replacements          []pathOnly `yaml:"replacements"`
 	Configurations        []string   `yaml:"configurations"`
+	Transformers          []string   `yaml:"transformers"`
+	Generators            []string   `yaml:"generators"`
+	Validators            []string   `yaml:"validators"`
 	ConfigMapGenerator    []files    `yaml:"configMapGenerator"`
 	SecretGenerator       []files    `yaml:"secretGenerator"`
 	HelmCharts            []struct {
@@ -81,6 +85,7 @@ func (f *Filter) readKustomization(name string) {
 		use(SkipKustomizeFile, "replacement", p.Path)
 	}
 	use(SkipKustomizeFile, "configuration", append(k.Configurations, k.OpenAPI.Path)...)
+	use(SkipKustomizeFile, "plugin", slices.Concat(k.Transformers, k.Generators, k.Validators)...)
 	for _, g := range append(k.ConfigMapGenerator, k.SecretGenerator...) {
 		for _, file := range g.Files {
 			use(SkipKustomizeFile, "content", file[strings.Index(file, "=")+1:])
@@ -89,7 +94,7 @@ func (f *Filter) readKustomization(name string) {
 	for _, c := range k.HelmCharts {
 		use(SkipKustomizeFile, "Helm values", append(c.AdditionalValuesFiles, c.ValuesFile)...)
 	}
-	for _, relative := range k.Resources { // they are manifests, also if they are the content of a ConfigMap
-		delete(f.uses, path.Join(path.Dir(name), relative))
+	for _, relative := range k.Resources {
+		f.resources[path.Join(path.Dir(name), relative)] = true
 	}
 }

@@ -152,7 +152,8 @@ func (l *list) add(text []byte, apiVersion, kind string, at value.Path) bool {
 		if itemKind == "" && itemVersion == "" && kind != "List" && len(item) > 0 && item[0] == '{' {
 			item = typed(item, apiVersion, strings.TrimSuffix(kind, "List"))
 		}
-		m := &Manifest{Location: Location{Item: int(path[1].Index()) + 1}, begin: l.of.begin, origin: l.conversion.At(path)}
+		m := &Manifest{begin: l.of.begin, origin: l.conversion.At(path)}
+		m.Item = int(path[1].Index()) + 1
 		m.Document.JSON = item
 		l.items, l.paths = append(l.items, m), append(l.paths, path)
 	}

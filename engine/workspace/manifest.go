@@ -23,6 +23,8 @@ type Manifest struct {
 	Err error
 	// Warnings are about the place of the document in the text.
 	Warnings []engine.Warning
+	// IsTemplate reports whether the document is a part of a template: see FilterOptions.Templates.
+	IsTemplate bool
 	// In is the file that has the manifest, nil for a document that is not part of a file.
 	In *File
 

@@ -110,7 +110,7 @@ func report(t *testing.T, d *engine.Definition, content string) (all []string) {
 			line(m.Name, "allowed", nil, nil)
 		}
 		for _, w := range v.Warnings {
-			line(m.Name, w.Text, nil, nil)
+			line(m.Name, w.Text, w.Position, w.Hint)
 		}
 		for i := range v.Violations {
 			line(m.Name, v.Violations[i].Field, v.Violations[i].Position, v.Violations[i].Hint)

@@ -12,19 +12,29 @@ import (
 
 // placeholder matches what tools replace before they apply a manifest: ${NAME} and ${NAME:=default} of Flux and envsubst,
 // {{ name }} and {% name %} of templates.
-var placeholder = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*([:=?+-][^}]*)?\}|\{\{.*\}\}|\{%.*%\}`)
+var placeholder = regexp.MustCompile(variable + `|\{\{.*\}\}|\{%.*%\}`)
 
-// HasPlaceholders reports whether an object is rejected, and each of its violations is about a value with placeholders.
-// The object would be another one when it is applied.
-func HasPlaceholders(m *Manifest, v *engine.Verdict) bool {
+const variable = `\$\{[A-Za-z_][A-Za-z0-9_]*([:=?+-][^}]*)?\}`
+
+var variables = regexp.MustCompile(variable)
+
+// Placeholders returns why a rejected object is skipped: each of its violations is about a value with placeholders. The
+// object would be another one when it is applied. The Kind is "" for other objects.
+func Placeholders(m *Manifest, v *engine.Verdict) Skip {
 	if v.Allowed || len(v.Violations) == 0 || !placeholder.Match(m.text()) {
-		return false
+		return Skip{}
 	}
 	var root any
 	if json.Unmarshal(m.JSON(), &root) != nil {
-		return false
+		return Skip{}
 	}
-	return !slices.ContainsFunc(v.Violations, func(of engine.Violation) bool { return !hasPlaceholder(valueAt(root, of.Pointer)) })
+	if slices.ContainsFunc(v.Violations, func(of engine.Violation) bool { return !hasPlaceholder(valueAt(root, of.Pointer)) }) {
+		return Skip{}
+	}
+	if variables.Match(m.text()) {
+		return Skip{SkipSubstitution, "its violations are about values with variables such as ${NAME}: substitute them first"}
+	}
+	return Skip{SkipTemplate, "its violations are about values such as {{ name }}: render it first"}
 }
 
 // hasPlaceholder reports whether a JSON value has a text with a placeholder.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,6 +29,8 @@ const (
 	SkipKustomization = "kustomization"
 	SkipPatch         = "kustomize patch"
 	SkipKustomizeFile = "kustomize file"
+	// SkipSubstitution: objects whose violations are about values with variables that Flux or envsubst replaces.
+	SkipSubstitution = "Flux substitution"
 	// SkipTemplate: files outside of charts that are probably templates. Outputs always list them, because they could be
 	// invalid manifests.
 	SkipTemplate = "template"
@@ -45,6 +48,8 @@ type Filter struct {
 	charts  map[string]bool // directories, whether they are charts
 	visited map[string]bool // directories whose kustomization is in uses
 	uses    map[string]Skip
+	// resources of kustomizations are manifests, also if they are the content of a ConfigMap, or patches elsewhere.
+	resources map[string]bool
 }
 
 // FilterOptions configure a Filter.
@@ -67,7 +72,7 @@ func NewFilter(fsys fs.FS, o FilterOptions) (*Filter, error) {
 	}
 	return &Filter{
 		fsys: fsys, root: path.Clean(o.Root), working: path.Clean(o.Working), exclude: o.Exclude, templates: o.Templates,
-		charts: map[string]bool{}, visited: map[string]bool{}, uses: map[string]Skip{},
+		charts: map[string]bool{}, visited: map[string]bool{}, uses: map[string]Skip{}, resources: map[string]bool{},
 	}, nil
 }
 
@@ -111,7 +116,10 @@ func (f *Filter) recognise(file string) Skip {
 			return Skip{SkipHelmTemplate, "template of the Helm chart " + f.show(parent)}
 		case path.Base(dir) == "ci" && f.isChart(parent) && strings.HasSuffix(strings.TrimSuffix(base, path.Ext(base)), "values"):
 			return chartFile
-		case parent == dir, dir == f.root:
+		case parent != dir && dir != f.root:
+		case f.resources[file]:
+			return Skip{}
+		default:
 			return f.uses[file]
 		}
 	}
@@ -160,8 +168,8 @@ func (f *Filter) isChart(dir string) bool {
 
 // show returns a path for messages.
 func (f *Filter) show(file string) string {
-	if relative, ok := relativeTo(f.working, file); ok {
-		return relative
+	if relative, err := filepath.Rel(f.working, file); err == nil {
+		return filepath.ToSlash(relative)
 	}
 	return file
 }
@@ -169,8 +177,8 @@ func (f *Filter) show(file string) string {
 // action matches an action of a template on a line without quotes and comments before it: of Go, Helm and Jinja.
 var action = regexp.MustCompile(`(?m)^[^"'#\n]*(\{\{|\{%)`)
 
-// template removes the documents of a file that are parts of a template, if the file is one: it has template actions, and
-// a document of it cannot be read. It returns why the file is skipped if no document is left.
+// template marks the documents of a file that are parts of a template, if the file is one: it has template actions, and a
+// document of it cannot be read. It returns why the file is skipped if all documents are.
 func (f *Filter) template(of *File, text []byte) Skip {
 	unreadable := func(m *Manifest) bool { return m.Err != nil }
 	first := slices.IndexFunc(of.Manifests, unreadable)
@@ -178,18 +186,21 @@ func (f *Filter) template(of *File, text []byte) Skip {
 		return Skip{}
 	}
 	skip := Skip{SkipTemplate, fmt.Sprintf("probably a template: it contains {{ or {%%, and is not YAML (%v)", of.Manifests[first].Err)}
-	of.Templates = len(of.Manifests)
-	of.Manifests = slices.DeleteFunc(of.Manifests, func(m *Manifest) bool { return unreadable(m) || placeholder.Match(m.text()) })
-	of.CRDs = slices.DeleteFunc(of.CRDs, func(c *CRD) bool { return !slices.Contains(of.Manifests, c.Manifest) })
-	if of.Templates -= len(of.Manifests); len(of.Manifests) > 0 {
+	others := 0
+	for _, m := range of.Manifests {
+		if m.IsTemplate = unreadable(m) || placeholder.Match(m.text()); !m.IsTemplate {
+			others++
+		}
+	}
+	if of.CRDs = slices.DeleteFunc(of.CRDs, func(c *CRD) bool { return c.IsTemplate }); others > 0 {
 		return Skip{}
 	}
 	return skip
 }
 
-// typeField matches a document that could be an object, if it could be read.
-var typeField = regexp.MustCompile(`"?\b(apiVersion|kind)"?\s*:`)
+// objectKeys matches a document that could be an object, if it could be read.
+var objectKeys = regexp.MustCompile(`"?\b(apiVersion|kind)"?\s*:`)
 
 // MayBeObject reports whether a manifest that cannot be read could be an object: it names an apiVersion or a kind. Other
 // documents, such as configurations in JSON with comments, are not meant for Kubernetes.
-func (m *Manifest) MayBeObject() bool { return typeField.Match(m.text()) }
+func (m *Manifest) MayBeObject() bool { return len(m.text()) == 0 || objectKeys.Match(m.text()) }

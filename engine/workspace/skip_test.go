@@ -44,7 +44,7 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-func TestHasPlaceholders(t *testing.T) {
+func TestPlaceholders(t *testing.T) {
 	for name, tc := range map[string]struct {
 		spec string
 		want bool
@@ -64,8 +64,8 @@ func TestHasPlaceholders(t *testing.T) {
 		answers := w.Evaluate(t.Context(), m.APIVersion, m.Kind, m.Path(), func(_ *CRD, d *engine.Definition) (*engine.Verdict, error) {
 			return d.Validate(t.Context(), engine.Item{Object: m.Document}, engine.EvaluationOptions{CompleteMetadata: true})
 		})
-		if got := HasPlaceholders(m, answers[0].Verdict); got != tc.want {
-			t.Errorf("%s: %t, want %t", name, got, tc.want)
+		if got := Placeholders(m, answers[0].Verdict).Kind; (got != "") != tc.want {
+			t.Errorf("%s: %q, want %t", name, got, tc.want)
 		}
 	}
 }

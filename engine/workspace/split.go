@@ -171,7 +171,7 @@ func (m *Manifest) cut() {
 		return
 	}
 	at := m.Text().Position(m.begin + end)
-	if c := m.Document.YAML[end-1]; c == '\n' || !bytes.ContainsAny(m.Document.YAML, "|>") { // else its last line would change
+	if end == 0 || m.Document.YAML[end-1] == '\n' || !bytes.ContainsAny(m.Document.YAML, "|>") { // else its last line would change
 		m.Document.YAML = m.Document.YAML[:end]
 	}
 	m.Warnings = append(m.Warnings, engine.Warning{

@@ -5,15 +5,15 @@ import (
 	"errors"
 	"io/fs"
 	"iter"
-	"path"
-	"slices"
 	"strings"
 )
 
 // WalkOptions configure Walk.
 type WalkOptions struct {
-	// Recursive includes subfolders. Hidden ones and node_modules are left out, as are links to folders.
+	// Recursive includes subfolders. Hidden ones are left out, as are links to folders.
 	Recursive bool
+	// Skips, if not nil, reports whether subfolders with a name are left out as well.
+	Skips func(name string) bool
 	// Name returns the name for messages of a path. nil: the path itself.
 	Name func(path string) string
 	// Limit bounds the size of a file. 0 means MaxSourceBytes.
@@ -22,7 +22,7 @@ type WalkOptions struct {
 	Enter func(folder string) bool
 }
 
-var errDangling = errors.New("the symbolic link refers to a file that does not exist")
+var errDangling = errors.New("no such file or directory: the symbolic link leads nowhere")
 
 // Walk yields the sources of the manifest files in a folder, sorted by path. A file or folder that cannot be read is a
 // source whose Read returns the error. Pipes, devices and sockets are left out.
@@ -45,7 +45,7 @@ func Walk(fsys fs.FS, root string, o WalkOptions) iter.Seq[Source] {
 			switch {
 			case err != nil:
 				return unreadable(file, err)
-			case e.IsDir() && file != root && (!o.Recursive || IsSkippedFolder(e.Name())):
+			case e.IsDir() && file != root && (!o.Recursive || strings.HasPrefix(e.Name(), ".") || o.Skips != nil && o.Skips(e.Name())):
 				return fs.SkipDir
 			case e.IsDir():
 				if o.Enter != nil && !o.Enter(file) {
@@ -73,13 +73,4 @@ func Walk(fsys fs.FS, root string, o WalkOptions) iter.Seq[Source] {
 			return nil
 		})
 	}
-}
-
-// IsSkippedFolder reports whether a walk leaves out subfolders with a name.
-func IsSkippedFolder(name string) bool { return strings.HasPrefix(name, ".") || name == "node_modules" }
-
-// InSkippedFolder reports whether a walk from a folder leaves out a file below it.
-func InSkippedFolder(root, file string) bool {
-	relative, ok := relativeTo(root, path.Dir(file))
-	return ok && slices.ContainsFunc(strings.Split(relative, "/"), IsSkippedFolder)
 }

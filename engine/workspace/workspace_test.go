@@ -68,8 +68,8 @@ func TestChoose(t *testing.T) {
 		"deeper than the object": {files: map[string]string{"p/a/c.yaml": one, "p/a/b/c.yaml": two}, file: "p/x.yaml",
 			want: "p/a/b/c.yaml p/a/c.yaml"},
 		"several": {files: map[string]string{"p/c.yaml": one, "s/c.yaml": two}, file: "x.yaml", want: "p/c.yaml s/c.yaml"},
-		"only one has the version": {files: map[string]string{"p/c.yaml": crdText("A", []string{"v2"}, "a"), "s/c.yaml": two},
-			file: "p/x.yaml", want: "s/c.yaml"},
+		"the nearest has another version": {files: map[string]string{"p/c.yaml": crdText("A", []string{"v2"}, "a"), "s/c.yaml": two},
+			file: "p/x.yaml", want: "p/c.yaml"},
 		"fragments claim nothing": {files: map[string]string{
 			"p/patch.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: as.example.com}\n" +
 				"spec: {conversion: {strategy: None}}\n", "s/c.yaml": two}, file: "p/x.yaml", want: "s/c.yaml"},
@@ -101,8 +101,8 @@ func TestEvaluate(t *testing.T) {
 		"one is invalid": {map[string]string{"p/c.yaml": rejected, "s/c.yaml": two}, []string{"s/c.yaml: true"}},
 		"all are invalid": {map[string]string{"p/c.yaml": rejected},
 			[]string{": its CRD as.example.com in p/c.yaml is rejected: metadata.name: Invalid value: \"as.example.com\": must be spec.names.plural+\".\"+spec.group"}},
-		"no CRD":       {map[string]string{"x.yaml": "a: b"}, []string{": no CRD for A (example.com/v1)"}},
-		"similar kind": {map[string]string{"p/c.yaml": crdText("Apple", []string{"v1"}, "a")}, []string{": no CRD for A (example.com/v1)"}},
+		"no CRD":       {map[string]string{"x.yaml": "a: b"}, []string{": no CRD for A (example.com/v1): add its CRD to the files, or name it with --crds"}},
+		"similar kind": {map[string]string{"p/c.yaml": crdText("Apple", []string{"v1"}, "a")}, []string{": no CRD for A (example.com/v1): add its CRD to the files, or name it with --crds"}},
 	} {
 		w, _ := load(t, tc.files)
 		m := New(engine.YAML([]byte(object("v1", "A"))))
@@ -196,7 +196,8 @@ func TestWalk(t *testing.T) {
 	}
 	for recursive, want := range map[bool]string{true: "a/c.yml a/d.json b.yaml", false: "b.yaml"} {
 		var got []string
-		for s := range Walk(fsys, ".", WalkOptions{Recursive: recursive}) {
+		skips := func(name string) bool { return name == "node_modules" }
+		for s := range Walk(fsys, ".", WalkOptions{Recursive: recursive, Skips: skips}) {
 			got = append(got, s.Name)
 		}
 		if text := strings.Join(got, " "); text != want {

@@ -24,6 +24,7 @@ func (s *registryService) DiffCrd(ctx context.Context, r *crdevalv1.DiffCrdReque
 	m := &crdevalv1.DiffCrdResponse{
 		ChangeClass: changeClasses[done.Diff.Class], Changes: convertAll(done.Diff.Changes, crdChange),
 		OmittedChanges: int32(done.Diff.OmittedChanges), Identical: done.Diff.Identical, Base: crd(done.Base, false),
+		SearchIncomplete: done.Diff.SearchIncomplete,
 	}
 	for i := range done.Counterexamples {
 		c := &done.Counterexamples[i]

@@ -1,14 +1,19 @@
 package api_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/status"
 	"sigs.k8s.io/yaml"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/registry"
 )
 
 const toDiff = toRegister + ":diff"
@@ -155,5 +160,32 @@ func TestDiffRejections(t *testing.T) {
 	_, err = w.diff(&crdevalv1.DiffCrdRequest{Manifest: yamlDocument(crontabManifest), Objects: []*crdevalv1.Document{{}}})
 	if reason(t, status.Convert(err)) != "INVALID_ARGUMENT" {
 		t.Errorf("an empty object: %v", err)
+	}
+}
+
+// TestDiffIncomplete: if the CPU time of the search is over, the response has what was found until then.
+func TestDiffIncomplete(t *testing.T) {
+	w := start(t, func(r api.Registry) api.Registry {
+		r.(*registry.Registry).Scheduler = flow.New(flow.Options{MaxItemTime: 100 * time.Millisecond, CPUTime: flow.ProcessTime})
+		return r
+	})
+	crd := func(maximum, rules string) *crdevalv1.Document {
+		fields := "a: {type: integer, maximum: " + maximum + "}"
+		for i := range 100 {
+			fields += fmt.Sprintf(", f%d: {type: integer, minimum: 0%s}", i, rules)
+		}
+		return yamlDocument("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.example.com}\n" +
+			"spec: {group: example.com, scope: Cluster, names: {plural: things, kind: Thing}, versions: [{name: v1, served: true, storage: true, " +
+			"schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {" + fields + "}}}}}}]}\n")
+	}
+	got, err := w.diff(&crdevalv1.DiffCrdRequest{Base: crd("9", ""), Manifest: crd("5", ", x-kubernetes-validations: [{rule: self > -1}]"),
+		CounterexampleTries: 100_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes := got.GetChanges()
+	if len(changes) != 101 || !got.GetSearchIncomplete() || changes[0].GetCounterexample().GetObject() == nil ||
+		changes[100].GetCounterexample().GetTries() != 0 || changes[100].GetCounterexample().GetObject() != nil {
+		t.Errorf("%d changes, incomplete: %t, %v, %v", len(changes), got.GetSearchIncomplete(), changes[0], changes[len(changes)-1])
 	}
 }

@@ -42,6 +42,10 @@ type line struct {
 		Details []struct {
 			Reason   string            `json:"reason"`
 			Metadata map[string]string `json:"metadata"`
+
+			Violations []struct {
+				Position struct{ Line, Column int } `json:"position"`
+			} `json:"violations"`
 		} `json:"details"`
 	} `json:"error"`
 }
@@ -116,6 +120,43 @@ func TestStreamedLines(t *testing.T) {
 	}
 }
 
+// TestStreamedResultsAreLines: line breaks in a CRD or an item do not reach the lines of the answer.
+func TestStreamedResultsAreLines(t *testing.T) {
+	const crd = "{\"apiVersion\": \"apiextensions.k8s.io/v1\", \"kind\": \"CustomResourceDefinition\", \"metadata\": {\"name\": \"foos.x.com\"},\r\n" +
+		`"spec": {"group": "x.com", "scope": "Cluster", "names": {"plural": "foos", "kind": "Foo"}, "versions": [{"name": "v1", "served": true, "storage": true,
+		"schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": {"type": "object", "default": {
+			"free": {}
+		}, "properties": {"free": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}, "a": {"type": "array", "items": {"type": "object", "properties": {"b": {"type": "integer"}}}, "default": [
+			{
+				"b": 1` + "\r" + `}
+		]}}}}}}}]}}`
+	const object = `{"apiVersion": "x.com/v1",%[1]s"kind":%[1]s"Foo", "metadata": {"name": "a", "labels": {%[1]s"b": "c"}}, "spec": {"free":%[1]s{"d":%[1]s[1,%[1]s"x"]}, "z": [%[1]s1]}}`
+	w := start(t, nil)
+	if got := w.do(http.MethodPost, "/v1/catalogs/default/crds", crd); got.code != http.StatusOK {
+		t.Fatal(got.text)
+	}
+	spaced, returns := fmt.Sprintf(object, "\r\n "), fmt.Sprintf(object, "\r")
+	update := `{"object": ` + returns + `, "oldObject": ` + returns + `, "subresource": ""}`
+	for _, c := range []struct{ name, path, media, body string }{
+		{"admit lines", admitPath, "application/x-ndjson", `{"object":` + returns + "}\n" + update},
+		{"admit bare lines", admitPath + "?bare=true&include.tableRow=true", "application/x-ndjson", returns + "\r\n" + returns},
+		{"admit DECODE", admitPath + "?stage=ADMISSION_STAGE_DECODE", "application/x-ndjson", `{"object":` + returns + "}\n" + update},
+		{"admit documents", admitPath, "application/yaml", spaced + "\n---\n" + spaced},
+		{"admit inline CRDs", admitPath + "?crds=1", "application/yaml", crd + "\n---\n" + spaced + "\n---\n" + spaced},
+		{"read lines", "/v1/catalogs/default:readStream?bare=true", "application/x-ndjson", returns + "\n" + returns},
+		{"read documents", "/v1/catalogs/default:readStream", "application/yaml", spaced + "\n---\n" + spaced},
+	} {
+		a := w.do(http.MethodPost, c.path, c.body, "Content-Type", c.media)
+		lines := linesOf(t, a.text)
+		if len(lines) != 2 || strings.Contains(a.text, "\r") || strings.Count(a.text, "\n") != 2 {
+			t.Errorf("%s: %q", c.name, a.text)
+		}
+		if !strings.Contains(a.text, `"a":[{"b":1}]`) || !strings.Contains(a.text, `"free":{"d":[1,"x"]}`) {
+			t.Errorf("%s: %s", c.name, a.text)
+		}
+	}
+}
+
 // TestStreamedYAML: an object a document.
 func TestStreamedYAML(t *testing.T) {
 	w := start(t, nil).withCronTab()
@@ -134,7 +175,7 @@ func TestStreamedYAML(t *testing.T) {
 	}
 }
 
-// TestStreamedYAMLErrors: errors about documents that cannot be read name lines of the body, but not an unknown column.
+// TestStreamedYAMLErrors: errors about documents that cannot be read have positions in the body.
 func TestStreamedYAMLErrors(t *testing.T) {
 	w := start(t, nil).withCronTab()
 	for _, path := range []string{admitPath, "/v1/catalogs/default:readStream"} {
@@ -143,12 +184,17 @@ func TestStreamedYAMLErrors(t *testing.T) {
 			t.Fatalf("%v", got)
 		}
 		for i, line := range map[int]string{2: "5", 3: "8"} {
+			column := map[int]string{2: "1", 3: "3"}[i]
 			e := got[i].Error
 			if e == nil || e.Details[0].Reason != "OBJECT_UNREADABLE" || !strings.Contains(e.Message, "yaml: line "+line+": ") || e.Details[0].Metadata["line"] != line {
 				t.Fatalf("%s: %v, want line %s", path, got[i], line)
 			}
-			if column, found := e.Details[0].Metadata["column"]; found {
-				t.Errorf("%s: %v has the column %s", path, got[i], column)
+			if e.Details[0].Metadata["column"] != column {
+				t.Errorf("%s: %v, want column %s", path, got[i], column)
+			}
+			at := e.Details[1].Violations[0].Position
+			if fmt.Sprint(at.Line) != line || fmt.Sprint(at.Column) != column {
+				t.Errorf("%s: a violation at %+v, want line %s, column %s", path, at, line, column)
 			}
 		}
 	}

@@ -117,7 +117,7 @@ func (a *App) startTelemetry(ctx context.Context) (err error) {
 }
 
 func (a *App) startPrograms(context.Context) error {
-	a.scheduler = flow.New(flow.Options{MaxItemTime: a.config.MaxItemTime})
+	a.scheduler = flow.New(flow.Options{MaxItemTime: a.config.MaxItemTime, CPUTime: flow.ProcessTime})
 	a.telemetry.ObserveScheduler(a.scheduler.Stats)
 	a.programs = cache.New(cache.Options[string, *engine.Definition]{
 		MaxBytes: int64(a.config.CacheBytes), Weigh: (*engine.Definition).Size, OnBuild: a.telemetry.StartBuild,

@@ -67,7 +67,7 @@ func (d *Document) changes(text string, c change) bool {
 		return false
 	}
 	at := slices.IndexFunc(before, func(m *workspace.Manifest) bool {
-		return m.Err == nil && m.Location.Item == d.Location.Item && bytes.Equal(m.JSON(), d.Manifest.JSON())
+		return m.Err == nil && m.Item == d.Item && bytes.Equal(m.JSON(), d.Manifest.JSON())
 	})
 	for i, m := range after {
 		if (m.Err == nil) != (before[i].Err == nil) {

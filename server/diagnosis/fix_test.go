@@ -11,7 +11,7 @@ import (
 func documentOf(t *testing.T, text string, item, budget int) *Document {
 	t.Helper()
 	for _, m := range workspace.Read([]byte(text)) {
-		if m.Location.Item == item {
+		if m.Item == item {
 			return New(m, budget)
 		}
 	}

@@ -18,7 +18,7 @@ func FuzzFixes(f *testing.F) {
 		"a: 1\nb:\n- c: {d: [e, f]}\n  g: |+\n    h\n\n", "{\"a\": {\"b\": [1, 2]}, \"c\": {}}", "- - a\n  - b: 1\n- c",
 		"a: 'x'\nb: \"y\" # z\nc: {}\n", "a: &x {b: 1}\nc: *x\n<<: *x\n", "? a\n: b\n", "--- # a\na: !t\n  b: 1\n  c: 2\n...\n",
 		"a: {b: 1, # c\n  d: 2,}\n", "\ufeffa: ü\nb:\tc\n", "a: 1\r\nb:\r\n  c: 2\r\n",
-		"a:\n  - b: x\n    c: >-\n      d\n\n  # e\n  - f: 1",
+		"a:\n  - b: x\n    c: >-\n      d\n\n  # e\n  - f: 1", "!\r!\r\n\r\n", "...\na: b\n", "--- a\n",
 	} {
 		f.Add(seed)
 	}

@@ -41,6 +41,7 @@ func (s *Scheduler) watch() {
 		return
 	}
 	s.watching = true
+	s.usage.begin()
 	interval := maxWatch
 	if s.maxItemTime > 0 {
 		interval = min(max(s.maxItemTime/watchesPerItem, minWatch), maxWatch)
@@ -48,7 +49,7 @@ func (s *Scheduler) watch() {
 	time.AfterFunc(interval, s.watchItems)
 }
 
-// chargeItem adds time with a seat to the item of w, and ends the context of the item if its time is over. The time until
+// chargeItem adds CPU time to the item of w, and ends the context of the item if its time is over. The time until
 // an item is seen for the first time may belong to earlier items. s.mu is held.
 func (s *Scheduler) chargeItem(w *Work, d time.Duration) {
 	item := w.item.Load()
@@ -72,8 +73,39 @@ func (s *Scheduler) watchItems() {
 	for _, w := range s.running {
 		s.charge(w, now)
 	}
+	s.usage.measure()
 	s.dispatch(now) // a reservation may have ended
 	if len(s.running)+int(s.queued.Load()) > 0 {
 		s.watch()
 	}
+}
+
+// usage measures which part of the time with seats is CPU time. Go does not know the CPU time of a goroutine. Therefore the
+// CPU time of the process is divided among the work with seats.
+type usage struct {
+	cpuTime func() time.Duration
+	before  time.Duration // CPU time at the last measurement
+	seated  time.Duration // time with seats since then
+	part    float64       // CPU time of one unit of time with a seat, at most 1
+}
+
+// begin begins a measurement.
+func (u *usage) begin() {
+	if u.cpuTime != nil {
+		u.before, u.seated = u.cpuTime(), 0
+	}
+}
+
+// measure sets the part of the last measurement, and begins another one.
+func (u *usage) measure() {
+	if before, seated := u.before, u.seated; u.cpuTime != nil && seated > 0 {
+		u.begin()
+		u.part = min(1, float64(u.before-before)/float64(seated))
+	}
+}
+
+// charge returns the CPU time of some time with a seat.
+func (u *usage) charge(d time.Duration) time.Duration {
+	u.seated += d
+	return time.Duration(float64(d) * u.part)
 }

@@ -12,8 +12,11 @@ import (
 type Options struct {
 	// Seats is the number of pieces of work that run at a time. Default: GOMAXPROCS.
 	Seats int
-	// MaxItemTime bounds the time for which an item holds a seat. 0: no bound.
+	// MaxItemTime bounds the CPU time of an item. 0: no bound.
 	MaxItemTime time.Duration
+	// CPUTime returns the CPU time of the process. While other processes use the processors, it grows slower than the time
+	// for which items hold seats, and only that part of the time counts. Nil: all time with a seat counts.
+	CPUTime func() time.Duration
 }
 
 // Scheduler shares CPU time between the flows that have work. Work runs while it holds a seat. If no seat is
@@ -42,6 +45,7 @@ type Scheduler struct {
 	contended time.Duration // when work last waited
 	sequence  uint64        // of pieces of work that entered a queue
 	watching  bool          // a timer for watchItems runs
+	usage     usage
 }
 
 const (
@@ -63,7 +67,7 @@ func New(o Options) *Scheduler {
 	seats := cmp.Or(o.Seats, runtime.GOMAXPROCS(0))
 	return &Scheduler{
 		seats: seats, maxLong: max(seats/2, 1), maxItemTime: o.MaxItemTime, network: newNetwork(), start: time.Now(),
-		contended: -memory,
+		contended: -memory, usage: usage{cpuTime: o.CPUTime, part: 1},
 	}
 }
 
@@ -161,7 +165,7 @@ func (s *Scheduler) dispatch(now time.Duration) {
 func (s *Scheduler) charge(w *Work, now time.Duration) {
 	d := now - w.since
 	w.since = now
-	s.chargeItem(w, d)
+	s.chargeItem(w, s.usage.charge(d))
 	for n := &w.node; n.parent != nil; n = n.parent {
 		n.used += d
 		n.parent.front = max(n.parent.front, n.used)

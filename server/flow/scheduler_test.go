@@ -119,6 +119,30 @@ func TestItemTime(t *testing.T) {
 	})
 }
 
+// TestItemTimeBesideProcesses checks that time counts only as far as the process has used CPU time.
+func TestItemTimeBesideProcesses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		cpuTime := func() time.Duration { return time.Since(begin) / 10 } // other processes have nine of ten processors
+		s := New(Options{Seats: 1, MaxItemTime: time.Second, CPUTime: cpuTime})
+		item := func(d time.Duration) error {
+			return s.Run(t.Context(), func(ctx context.Context) error {
+				compute(ctx, workOf(ctx), d)
+				return context.Cause(ctx)
+			})
+		}
+		if err := item(8 * time.Second); err != nil {
+			t.Errorf("after 0.8 s of CPU time: %v", err)
+		}
+		var late *ItemTimeError
+		start := time.Now()
+		if err := item(time.Hour); !errors.As(err, &late) || time.Since(start) < 9*time.Second || time.Since(start) > 11*time.Second {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+		time.Sleep(time.Second)
+	})
+}
+
 // TestDoTime checks that the time of a compilation is bounded by a multiple of that of an item.
 func TestDoTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -120,10 +120,7 @@ func (b *body) restoreManifests(answer proto.Message) {
 	}
 	for i, result := range a.GetResults() {
 		m := b.manifests[i]
-		for _, p := range positionsIn(result.ProtoReflect(), "position") {
-			at := m.Position(p.pointer, engine.Position{Line: int(p.GetLine()), Column: int(p.GetColumn()), Offset: int(p.GetOffset())})
-			p.Line, p.Column, p.Offset = int32(at.Line), int32(at.Column), int64(at.Offset)
-		}
+		movePositions(positionsIn(result.ProtoReflect(), "position"), m)
 		restoreManifestError(result.GetError(), m)
 	}
 }
@@ -139,6 +136,29 @@ func restoreManifestError(st *statusv1.Status, m *workspace.Manifest) {
 	if n, err := strconv.Atoi(info.GetMetadata()["line"]); err == nil && line > 0 {
 		info.Metadata["line"] = strconv.Itoa(m.Position("", engine.Position{Line: n}).Line)
 		setErrorInfo(st, info)
+	}
+	moveViolations(st, func(positions []located) { movePositions(positions, m) })
+}
+
+// movePositions makes positions in a manifest those in the body.
+func movePositions(positions []located, m *workspace.Manifest) {
+	for _, p := range positions {
+		at := m.Position(p.pointer, engine.Position{Line: int(p.GetLine()), Column: int(p.GetColumn()), Offset: int(p.GetOffset())})
+		p.Line, p.Column, p.Offset = int32(at.Line), int32(at.Column), int64(at.Offset)
+	}
+}
+
+// moveViolations changes the positions of the violations in the details of a status.
+func moveViolations(st *statusv1.Status, move func([]located)) {
+	for i, detail := range st.GetDetails() {
+		list := &crdevalv1.ViolationList{}
+		if !detail.MessageIs(list) || detail.UnmarshalTo(list) != nil {
+			continue
+		}
+		move(positionsIn(list.ProtoReflect(), "position"))
+		if moved, err := anypb.New(list); err == nil {
+			st.Details[i] = moved
+		}
 	}
 }
 

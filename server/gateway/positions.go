@@ -63,7 +63,7 @@ func (b *body) restorePositions(answer proto.Message) {
 	restore := func(m proto.Message, document *crdevalv1.Document, path ...value.Segment) {
 		r, _ := m.(*crdevalv1.VerdictResult)
 		v := r.GetVerdict()
-		if v.GetAllowed() && v.GetChanges() == nil && len(v.GetRatcheted()) == 0 && v.GetRuleTraces() == nil {
+		if v.GetAllowed() && v.GetChanges() == nil && len(v.GetWarnings())+len(v.GetRatcheted()) == 0 && v.GetRuleTraces() == nil {
 			return // Nearly all verdicts that allow an object have no positions.
 		}
 		b.restore(&o, positionsIn(m.ProtoReflect(), "position"), document, path)

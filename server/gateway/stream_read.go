@@ -170,6 +170,7 @@ func (r *record) restoreError(st *statusv1.Status) {
 	info.Metadata["line"] = strconv.Itoa(line + r.line - 1)
 	st.Message = workspace.ShiftLines(st.GetMessage(), r.line-1)
 	setErrorInfo(st, info)
+	moveViolations(st, func(positions []located) { shiftPositions(positions, r.line, r.column, int(r.offset)) })
 }
 
 // lineError returns the status of a line that is not what it should be.

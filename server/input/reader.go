@@ -158,7 +158,7 @@ func (r Reader) openStream(ctx context.Context, name string) (from io.Reader, en
 		}
 		return opened.file, func() { _ = opened.file.Close() }, nil
 	case <-ctx.Done():
-		return nil, nil, errInterrupted
+		return nil, nil, workspace.ErrInterrupted
 	}
 }
 
@@ -197,11 +197,19 @@ func InOrder[T, R any](list []T, do func(T) R) iter.Seq[R] {
 func Manifests(files iter.Seq[*workspace.File]) (all []*workspace.Manifest, _ error) {
 	for f := range files {
 		if f.Err != nil {
-			return nil, fmt.Errorf("%s: %w", f.Name, f.Err)
+			return nil, failure(f)
 		}
 		all = append(all, f.Manifests...)
 	}
 	return all, nil
+}
+
+// failure returns the error of a file with its name, unless the command was interrupted.
+func failure(f *workspace.File) error {
+	if errors.Is(f.Err, workspace.ErrInterrupted) {
+		return f.Err
+	}
+	return fmt.Errorf("%s: %w", f.Name, f.Err)
 }
 
 // CRDs reads the CRDs of files, folders, URLs or clusters. It skips other kinds and conversion rules.
@@ -239,7 +247,7 @@ func (r Reader) crds(ctx context.Context, name string) (crds, rules []*workspace
 	var list []*workspace.Manifest
 	for f := range r.Given(ctx, name) {
 		if f.Err != nil {
-			return nil, nil, false, fmt.Errorf("%s: %w", f.Name, f.Err)
+			return nil, nil, false, failure(f)
 		}
 		list, skipped = append(list, f.Manifests...), skipped || f.Skip.Kind != ""
 	}

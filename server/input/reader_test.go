@@ -73,8 +73,8 @@ func TestFolders(t *testing.T) {
 		recursive bool
 		want      string // base names, with the error of those that cannot be read
 	}{
-		{dir, false, "a.yaml, dangling.yaml: the symbolic link refers to a file that does not exist, file.yaml"},
-		{dir, true, "a.yaml, dangling.yaml: the symbolic link refers to a file that does not exist, file.yaml, b.yaml"},
+		{dir, false, "a.yaml, dangling.yaml: no such file or directory: the symbolic link leads nowhere, file.yaml"},
+		{dir, true, "a.yaml, dangling.yaml: no such file or directory: the symbolic link leads nowhere, file.yaml, b.yaml"},
 		{filepath.Join(dir, "linked"), false, "b.yaml"},
 		{filepath.Join(dir, "no"), false, "no: no such file or directory"},
 		{filepath.Join(dir, "dangling.yaml"), false, "dangling.yaml: no such file or directory"},

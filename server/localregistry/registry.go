@@ -162,7 +162,7 @@ func (r *Registry) Compare(
 ) (*registry.Compared, error) {
 	options := engine.Options{KubernetesMinor: r.minor}
 	diff, err := engine.Compare(ctx, c.Base, c.New, options)
-	if err != nil || c.Tries == 0 && (len(c.Objects) == 0 || !diff.Report.Accepted) {
+	if err != nil || c.Tries == 0 && !diff.Undecided() && (len(c.Objects) == 0 || !diff.Report.Accepted) {
 		return &registry.Compared{Diff: diff}, err
 	}
 	base, existing, err := engine.ExistingFrom(c.Base, engine.Limits{})
@@ -185,9 +185,8 @@ func (r *Registry) Compare(
 	for i, object := range c.Objects {
 		items[i].Object = object
 	}
-	if c.Tries > 0 {
-		done.Counterexamples, err = engine.Counterexamples(ctx, old, d, diff.Changes,
-			engine.CounterexampleOptions{Tries: c.Tries})
+	if c.Tries > 0 || diff.Undecided() {
+		done.Counterexamples, err = engine.Counterexamples(ctx, old, d, diff, c.Search())
 		if err != nil {
 			return nil, err
 		}

@@ -180,6 +180,14 @@ func (w *folders) checkObject(ctx context.Context, r *result, m *workspace.Manif
 			return verdict, err
 		})
 	r.used = append(r.used, w.usage(m.APIVersion, m.Kind, m.Path()))
+	if len(answers) == 1 && answers[0].Err == nil {
+		if skip := workspace.Placeholders(m, answers[0].Verdict); skip.Kind != "" {
+			return []diagnosis.Finding{{
+				Severity: diagnosis.Information, Type: diagnosis.NotChecked, Pointer: "/kind",
+				Message: "The object is not checked: " + skip.Reason,
+			}}
+		}
+	}
 	list := diagnosis.OfAnswers(answers)
 	for i := range list {
 		err, _ := list[i].Source.(error)
@@ -189,7 +197,6 @@ func (w *folders) checkObject(ctx context.Context, r *result, m *workspace.Manif
 			f.Message = "The object is not checked: " + f.Message
 			if f.Severity = diagnosis.Warning; without.Similar == "" {
 				f.Severity = diagnosis.Information
-				f.Message += ". Add its CRD to the workspace, or name it with --crds or in .crdeval.yaml."
 			}
 		case errors.As(err, new(*workspace.RejectedCRDError)):
 			f.Severity, f.Message = diagnosis.Warning, "The object is not checked: "+f.Message

@@ -559,7 +559,7 @@ func (s *server) reread(ctx context.Context, changed map[string]bool) {
 				dirty = true // it was saved
 				continue
 			}
-			f, _, err := s.workspace.read(ctx, file)
+			f, err := s.workspace.read(ctx, file)
 			if err != nil {
 				s.show(err.Error())
 				continue

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -152,12 +153,12 @@ func (w *folders) search(ctx context.Context, names []string) {
 			return ""
 		}
 		files := 0
-		read := func(path string) bool {
+		read := func(path string, from func(context.Context) ([]byte, error)) bool {
 			entries, files = entries+1, files+1
 			if bound() != "" || ctx.Err() != nil {
 				return false
 			}
-			f, read, err := w.read(ctx, path)
+			f, read, err := w.readFrom(ctx, path, from)
 			if size += read; err != nil {
 				failed = append(failed, err)
 				return true
@@ -168,11 +169,12 @@ func (w *folders) search(ctx context.Context, names []string) {
 		root := repository.PathOf(name)
 		info, err := fs.Stat(repository.FS(), root)
 		if repository.IsURL(name) || err != nil || !info.IsDir() {
-			read(name)
+			read(name, w.reader(name))
 		} else {
 			enter := func(string) bool { entries++; return bound() == "" && ctx.Err() == nil }
-			for s := range workspace.Walk(repository.FS(), root, workspace.WalkOptions{Recursive: true, Enter: enter}) {
-				if !read(repository.NameOf(s.Path)) {
+			options := workspace.WalkOptions{Recursive: true, Skips: isSkipped, Limit: maxFileBytes, Enter: enter}
+			for s := range workspace.Walk(repository.FS(), root, options) {
+				if !read(repository.NameOf(s.Path), s.Read) {
 					break
 				}
 			}
@@ -238,16 +240,28 @@ func (w *folders) filesAt(path string) []string {
 	return files
 }
 
-// read reads a file with CRDs, and returns its size. It has no manifests if it has no CRD, and if a file of the workspace
-// is skipped, or is not a regular file any more.
-func (w *folders) read(ctx context.Context, name string) (f *workspace.File, size int, err error) {
-	s := w.source(name)
-	from := workspace.FileSource(repository.FS(), s.Name, s.Path, maxFileBytes).Read
-	if s.Path == "" {
-		from = func(context.Context) ([]byte, error) { return w.config().Read(name) }
-	} else if !s.Given && w.isHidden(s.Path) {
-		return &workspace.File{Source: s}, 0, nil
+// reader returns the function that reads a file or a URL.
+func (w *folders) reader(name string) func(context.Context) ([]byte, error) {
+	if repository.IsURL(name) {
+		return func(context.Context) ([]byte, error) { return w.config().Read(name) }
 	}
+	return workspace.FileSource(repository.FS(), name, repository.PathOf(name), maxFileBytes).Read
+}
+
+// read reads a changed file. It has no manifests if the search skips its folder.
+func (w *folders) read(ctx context.Context, name string) (*workspace.File, error) {
+	if s := w.source(name); !s.Given && w.isHidden(s.Path) {
+		return &workspace.File{Source: s}, nil
+	}
+	f, _, err := w.readFrom(ctx, name, w.reader(name))
+	return f, err
+}
+
+// readFrom reads a file with CRDs, and returns its size. It has no manifests if it has no CRD, and if a file of the workspace
+// is skipped, or is not a regular file any more.
+func (w *folders) readFrom(ctx context.Context, name string, from func(context.Context) ([]byte, error)) (
+	f *workspace.File, size int, err error) {
+	s := w.source(name)
 	s.Read = func(ctx context.Context) ([]byte, error) {
 		text, err := from(ctx)
 		if size = len(text); !bytes.Contains(text, []byte(workspace.CRDKind)) {
@@ -262,13 +276,16 @@ func (w *folders) read(ctx context.Context, name string) (f *workspace.File, siz
 	return f, size, nil
 }
 
+// isSkipped reports whether a search leaves out subfolders with a name.
+func isSkipped(name string) bool { return strings.HasPrefix(name, ".") || name == "node_modules" }
+
 // isHidden reports whether the search skips a folder with the file.
 func (w *folders) isHidden(file string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, root := range w.roots {
-		if root = repository.PathOf(root); strings.HasPrefix(file, root+"/") {
-			return workspace.InSkippedFolder(root, file)
+		if relative, ok := strings.CutPrefix(path.Dir(file), repository.PathOf(root)); ok && (relative == "" || relative[0] == '/') {
+			return relative != "" && slices.ContainsFunc(strings.Split(relative[1:], "/"), isSkipped)
 		}
 	}
 	return false

@@ -70,7 +70,7 @@ func TestChangedFiles(t *testing.T) {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o750), os.WriteFile(path, []byte(crd), 0o600)); err != nil {
 			t.Fatal(err)
 		}
-		f, _, err := w.read(t.Context(), path)
+		f, err := w.read(t.Context(), path)
 		if err != nil || (len(f.CRDs) > 0) != want {
 			t.Errorf("%s: %d CRDs, %v", name, len(f.CRDs), err)
 		}
@@ -202,5 +202,21 @@ func TestFieldValidation(t *testing.T) {
 		if err := c.end(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestDanglingLink checks that a symbolic link to nothing is reported, and that the other files are read.
+func TestDanglingLink(t *testing.T) {
+	root := workspaceWith(t, map[string]string{"b.yaml": crd})
+	if err := os.Symlink("missing.yaml", filepath.Join(root, "a.yaml")); err != nil {
+		t.Skip(err) // Windows
+	}
+	w := folders{bounds: defaultBounds}
+	w.load(t.Context(), []string{root}, Settings{}, nil)
+	if problems := w.takeProblems(); len(problems) != 1 || !strings.Contains(problems[0], "a.yaml are unknown: no such file") {
+		t.Errorf("problems %q", problems)
+	}
+	if got := len(w.set().CRDs()); got != 1 {
+		t.Errorf("%d CRDs, want 1", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -80,11 +81,27 @@ func (s *asStored) equal(other *asStored) bool {
 		equality.Semantic.DeepEqual(s.status, other.status)
 }
 
-// unchanged reports whether registering the candidate instead of a CRD would change nothing.
+// unchanged reports whether registering the candidate instead of a CRD would change nothing. Like an update in an API
+// server, a registration adds the storage version to the status, also if the manifest is the current one.
 func (j *candidate) unchanged(d *crd, notOlderThan int64) bool {
-	return d.current().digest == j.revision.digest && notOlderThan <= d.record.Fence &&
-		(d.record.Metadata == nil) == (j.stored == nil) &&
-		(j.stored == nil || d.record.Generation == j.generation && d.storedBy().equal(j.stored))
+	if d.current().digest != j.revision.digest || notOlderThan > d.record.Fence || (d.record.Metadata == nil) != (j.stored == nil) {
+		return false
+	}
+	if j.stored != nil {
+		return d.record.Generation == j.generation && d.storedBy().equal(j.stored)
+	}
+	return slices.Equal(j.status(*d.record.Status).StoredVersions, d.record.Status.StoredVersions)
+}
+
+// status returns the status of a CRD after the candidate was registered, before it is reconciled.
+func (j *candidate) status(before engine.Status) engine.Status {
+	switch {
+	case j.stored != nil:
+		return j.stored.status
+	case j.rulesOnly:
+		return before
+	}
+	return j.revision.summary.Desired.AddStoredVersion(before)
 }
 
 // maxDeleted bounds the deleted CRDs of a catalog whose fences are kept.

@@ -3,9 +3,11 @@ package registry
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/server/conversion"
+	"github.com/crdeval/crdeval/server/flow"
 )
 
 // Comparison selects two CRDs to compare: New with Base or, if Base is absent, with the registered CRD called Name
@@ -14,8 +16,17 @@ type Comparison struct {
 	New, Base      engine.Document
 	Name, Revision string
 	Objects        []engine.Document // stored objects to evaluate under both CRDs
-	// Tries bounds the search of a counterexample for each change. 0: no search.
+	// Tries bounds the search of a counterexample for each change. 0: a short search for changes that the schemas do not
+	// decide.
 	Tries int
+}
+
+// Search returns the options of the search for counterexamples.
+func (c *Comparison) Search() engine.CounterexampleOptions {
+	if c.Tries == 0 {
+		return engine.CounterexampleOptions{Tries: engine.UndecidedTries, Undecided: true}
+	}
+	return engine.CounterexampleOptions{Tries: c.Tries}
 }
 
 // Compared is the result of a Comparison.
@@ -46,10 +57,9 @@ func (r *Registry) Compare(ctx context.Context, catalog string, c Comparison, at
 	if err != nil || fresh == nil {
 		return out, err
 	}
-	if c.Tries > 0 {
+	if c.Tries > 0 || out.Diff.Undecided() {
 		err = r.Scheduler.Do(ctx, func(ctx context.Context) (err error) {
-			out.Counterexamples, err = engine.Counterexamples(ctx, old, fresh, out.Diff.Changes,
-				engine.CounterexampleOptions{Tries: c.Tries})
+			out.Counterexamples, err = engine.Counterexamples(ctx, old, fresh, out.Diff, c.Search())
 			return err
 		})
 		if err != nil {
@@ -80,6 +90,9 @@ func (r *Registry) replay(
 				}
 				return err
 			})
+			if late := (*flow.ItemTimeError)(nil); errors.As(errs[i], &late) {
+				results[i], errs[i] = engine.ReplayResult{Err: late}, nil
+			}
 		}, work.Close
 	})
 	return results, cmp.Or(errs...)
@@ -115,7 +128,7 @@ func (r *Registry) compare(
 	}
 	out.Diff.Report.Conversion = withoutPositions(out.Diff.Report.Conversion)
 	accepted := out.Diff.Report.Accepted
-	if c.Tries == 0 && (len(c.Objects) == 0 || !accepted) {
+	if c.Tries == 0 && !out.Diff.Undecided() && (len(c.Objects) == 0 || !accepted) {
 		return out, nil, nil, nil
 	}
 	if d != nil {

@@ -21,6 +21,7 @@ type candidate struct {
 	definition *engine.Definition // nil in the cache of inline CRDs
 	rules      []byte             // conversion rules as JSON; nil for none
 	setsRules  bool               // rules are those of the submission
+	rulesOnly  bool               // nothing but rules is set: no update of the CRD in the sense of API servers
 	revision   *revision
 	generation int64     // metadata.generation after the write
 	stored     *asStored // nil if this registry sets status and metadata

@@ -89,7 +89,9 @@ func (r *Registry) compileConversion(
 	if err != nil {
 		return nil, err
 	}
-	j := &candidate{catalogEtag: c.record.Etag, name: name, old: d, generation: d.record.Generation, stored: d.storedBy()}
+	j := &candidate{
+		catalogEtag: c.record.Etag, name: name, old: d, rulesOnly: true, generation: d.record.Generation, stored: d.storedBy(),
+	}
 	err = r.Scheduler.Do(ctx, func(ctx context.Context) (err error) {
 		j.definition, j.rules, j.report, err = CompileConversion(ctx, d.existing(manifest), rules, r.options(c), objects)
 		return err

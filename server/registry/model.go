@@ -63,7 +63,7 @@ type Outcome string
 const (
 	Created   Outcome = "CREATED"
 	Updated   Outcome = "UPDATED"
-	Unchanged Outcome = "UNCHANGED" // the revision was current already
+	Unchanged Outcome = "UNCHANGED" // nothing was written, since the revision was current already
 	Rejected  Outcome = "REJECTED"  // nothing was written; the report has the reason
 )
 

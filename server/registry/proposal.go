@@ -60,10 +60,9 @@ func (c *catalog) registration(j *candidate, notOlderThan int64, fit space, now 
 		}
 	}
 	if s := j.stored; s != nil {
-		next.record.Created, next.record.Metadata, status = s.created, &s.metadata, s.status
-	} else {
-		status = rev.summary.Desired.AddStoredVersion(status)
+		next.record.Created, next.record.Metadata = s.created, &s.metadata
 	}
+	status = j.status(status)
 	next.record.Status = &status
 
 	next.addRevision(ref, rev)

@@ -14,7 +14,7 @@ var errOutdated = errors.New("registry: the CRD has changed since the manifest w
 
 // Register compiles a manifest and, if it is accepted, makes it the current revision of its CRD. A CRD with the same
 // name is updated. When Register returns without an error, the store has the revision. Registering the current revision
-// again changes nothing.
+// again only adds the storage version to status.storedVersions if SetStoredVersions has removed it.
 func (r *Registry) Register(
 	ctx context.Context, catalog string, manifest engine.Document, p Precondition,
 ) (Registration, error) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/crdeval/crdeval/engine"
 )
@@ -45,6 +46,73 @@ func TestSetStoredVersionsAccepts(t *testing.T) {
 			!slices.Contains(update.CRD.Status.StoredVersions, "v2") {
 			t.Errorf("%v: after the update %v", tc.versions, update.CRD.Status.StoredVersions)
 		}
+	}
+}
+
+// TestCurrentManifestAddsStorageVersion: as in an API server, an update with the current manifest adds the storage
+// version to the stored versions.
+func TestCurrentManifestAddsStorageVersion(t *testing.T) {
+	manifest := widget("Widget", "", "v1", "v2")
+	for _, tc := range []struct {
+		set  []string
+		want string
+		o    Outcome
+	}{
+		{[]string{"v1"}, "[v1 v2]", Updated},
+		{[]string{"v1", "v1"}, "[v1 v1 v2]", Updated},
+		{[]string{"v2"}, "[v2]", Unchanged},
+		{[]string{"v2", "v1"}, "[v2 v1]", Unchanged},
+		{nil, "[v2]", Unchanged},
+		{[]string{"v3"}, "[v3]", Rejected},
+	} {
+		for _, way := range []string{"one", "all"} {
+			r := newRegistry(t, newMapStore(), &clock{now: time.Unix(1000, 0)})
+			first := mustAccept(t, r, manifest, Created)
+			set, err := r.SetStoredVersions(t.Context(), "default", "widgets.example.com", tc.set, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			check, err := r.Check(t.Context(), "default", manifest, "")
+			if err != nil || check.Outcome != tc.o || tc.o != Rejected && fmt.Sprint(check.CRD.Status.StoredVersions) != tc.want {
+				t.Errorf("%v: check: %s, %+v, %v", tc.set, check.Outcome, check.CRD, err)
+			}
+			var done []Submitted
+			switch way {
+			case "all":
+				done, _, err = r.RegisterAll(t.Context(), "default", []Submission{{Manifest: manifest}, {Manifest: manifest}})
+			default:
+				done = make([]Submitted, 2)
+				for i := range done {
+					done[i].Registration, done[i].Err = r.Register(t.Context(), "default", manifest, Precondition{})
+				}
+			}
+			again := Unchanged
+			if tc.o == Rejected {
+				again = Rejected
+			}
+			if err != nil || done[0].Err != nil || done[1].Err != nil || done[0].Registration.Outcome != tc.o || done[1].Registration.Outcome != again {
+				t.Fatalf("%v, %s: %+v, %v", tc.set, way, done, err)
+			}
+			now, err := r.CRD(t.Context(), "default", "widgets.example.com", "", "")
+			if err != nil || fmt.Sprint(now.Status.StoredVersions) != tc.want || (now.Etag == set.CRD.Etag) != (tc.o != Updated) ||
+				now.Revision != first.CRD.Revision || now.Generation != 1 {
+				t.Errorf("%v, %s: %+v, %v", tc.set, way, now, err)
+			}
+		}
+	}
+}
+
+// TestConversionKeepsStoredVersions: conversion rules are no part of a CRD in an API server, so that setting them is no
+// update.
+func TestConversionKeepsStoredVersions(t *testing.T) {
+	r := newRegistry(t, newMapStore(), nil)
+	mustAccept(t, r, widget("Widget", "", "v1", "v2"), Created)
+	if _, err := r.SetStoredVersions(t.Context(), "default", "widgets.example.com", []string{"v1"}, ""); err != nil {
+		t.Fatal(err)
+	}
+	done, err := r.SetConversion(t.Context(), "default", "widgets.example.com", ConversionChange{})
+	if err != nil || done.Outcome != Unchanged || fmt.Sprint(done.CRD.Status.StoredVersions) != "[v1]" {
+		t.Errorf("%+v, %v", done, err)
 	}
 }
 

@@ -67,6 +67,8 @@ var kinds = []kind{
 			"`--fail-on` to choose which changes are errors."},
 	{ReplayedObject, "An object has different results under the old and the new CRD.",
 		"The new CRD rejects the object, or prunes, defaults or converts it differently. The message contains the result."},
+	{"SeveralCRDs", "Several CRDs apply to an object.",
+		"Files define the same CRD, and none of them is nearest to the object. Name the right one with `--crds`."},
 	{NotChecked, "A document could not be checked.",
 		"The file is unreadable, or no CRD of the object is known. Use `--crds` to name the CRDs, `--skip-other-kinds` to " +
 			"skip objects without a CRD, and `--exclude` to skip files."},

@@ -49,7 +49,9 @@ func (w *Writer) Suite(crd string, s *engine.Samples, crds []string) error {
 		test := suiteTest{Name: fmt.Sprintf("invalid %d: %s", i+1, x.Constraint), Old: x.OldObject, Object: x.Object,
 			Subresource: x.Subresource, Expect: "rejected"}
 		for _, v := range x.Verdict.Violations {
-			test.Causes = append(test.Causes, suiteCause{v.Field, v.Type, v.Message})
+			if engine.IsCause(v.Type) {
+				test.Causes = append(test.Causes, suiteCause{v.Field, v.Type, v.Message})
+			}
 		}
 		if len(test.Causes) == 0 {
 			test.Error = x.Verdict.Rejection.Cause

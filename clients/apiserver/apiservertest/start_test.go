@@ -220,6 +220,59 @@ func testApply(t *testing.T, o Options) {
 	}
 }
 
+// TestUnchanged: server-side apply and the scale, in a version with a default that the stored object lacks, change
+// nothing else. Other writes set the default, as in upstream's server, although the storage drops it.
+func TestUnchanged(t *testing.T) { withEachEvaluator(t, testUnchanged) }
+
+func testUnchanged(t *testing.T, o Options) {
+	ctx := t.Context()
+	crd := definition(t)
+	crd.Spec.Versions[1].Subresources = crd.Spec.Versions[0].Subresources
+	delete(crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties, "color")
+	crd.Spec.Versions[0].SelectableFields = nil
+	beta := client(t, StartWith(t, o, crd), "v1beta1")
+	applied := func(spec string) *unstructured.Unstructured {
+		u := widget("a", spec)
+		u.SetAPIVersion("example.com/v1beta1")
+		return u
+	}
+	first, err := beta.Apply(ctx, "a", applied(`{"size":1}`), metav1.ApplyOptions{FieldManager: "one"})
+	check(t, err)
+	for _, c := range []struct {
+		name, subresource, patch, spec string
+		kind                           types.PatchType
+		generation                     int64
+	}{
+		{"apply nothing", "", `{"apiVersion":"example.com/v1beta1","kind":"Widget"}`, `{"size":1}`, types.ApplyPatchType, 1},
+		{"apply nothing again", "", `{"apiVersion":"example.com/v1beta1","kind":"Widget"}`, `{"size":1}`, types.ApplyPatchType, 1},
+		{"apply no status", "status", `{"apiVersion":"example.com/v1beta1","kind":"Widget"}`, `{"size":1}`, types.ApplyPatchType, 1},
+		{"scale to the same", "scale", `{"spec":{"replicas":1}}`, `{"size":1}`, types.MergePatchType, 1},
+		{"scale", "scale", `{"spec":{"replicas":2}}`, `{"size":2}`, types.MergePatchType, 2},
+		{"merge patch", "", `{}`, `{"size":2}`, types.MergePatchType, 3},
+		{"JSON patch", "", `[]`, `{"size":2}`, types.JSONPatchType, 4},
+	} {
+		var subresources []string
+		if c.subresource != "" {
+			subresources = []string{c.subresource}
+		}
+		force := c.kind == types.ApplyPatchType
+		options := metav1.PatchOptions{FieldManager: "two"}
+		if force {
+			options.Force = &force
+		}
+		_, err := beta.Patch(ctx, "a", c.kind, []byte(c.patch), options, subresources...)
+		check(t, err)
+		got, err := beta.Get(ctx, "a", metav1.GetOptions{})
+		check(t, err)
+		if got.GetGeneration() != c.generation || spec(got, "spec") != c.spec {
+			t.Errorf("%s: generation %d, spec %s, want %d, %s", c.name, got.GetGeneration(), spec(got, "spec"), c.generation, c.spec)
+		}
+		if c.generation == 1 && c.subresource == "" && got.GetResourceVersion() != first.GetResourceVersion() {
+			t.Errorf("%s: wrote the object", c.name)
+		}
+	}
+}
+
 // TestTable checks the columns and the rows of a list.
 func TestTable(t *testing.T) { withEachEvaluator(t, testTable) }
 

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdeval/crdeval/clients/apiserver/sidecar"
@@ -92,6 +94,24 @@ func TestOutage(t *testing.T) {
 	w.eventually(200, func() response { return w.do("GET", toLamps+"/a", "", "") })
 	w.expect(422, w.do("PATCH", toLamps+"/a", "application/merge-patch+json", `{"spec":{"watts":10}}`))
 	w.expect(400, w.do("PATCH", toLamps+"/a", "application/merge-patch+json", `{`))
+}
+
+// TestDefaultOutage: server-side apply stores no object without the defaults that the sidecar could not set.
+func TestDefaultOutage(t *testing.T) {
+	w := newWorld(t)
+	apply := func() response {
+		return w.do("PATCH", toLamps+"/a?fieldManager=m", "application/apply-patch+yaml", lamp("a", `{"color":"blue"}`))
+	}
+	w.calls.failing(func(method string) error {
+		if method == "Default" {
+			return status.Error(codes.Unavailable, "gone")
+		}
+		return nil
+	})
+	w.expect(503, apply())
+	w.expect(404, w.do("GET", toLamps+"/a", "", ""))
+	w.calls.failing(nil)
+	w.expect(201, apply())
 }
 
 // TestHang: a sidecar that does not respond is like one that is down.

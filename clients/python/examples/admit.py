@@ -66,7 +66,7 @@ def run() -> int:
             verdict = result.verdict
             print(f"write {i}: {'allowed' if verdict.allowed else 'rejected: ' + verdict.rejection.message}")
             for warning in verdict.warnings:
-                print(f"  warning: {warning}")
+                print(f"  warning: {warning.text}")
             for v in verdict.violations:
                 if v.HasField("hint"):
                     print(f"  {v.pointer}: {v.hint.text}")

@@ -81,7 +81,7 @@ def validate(channel: grpc.Channel, paths: list[str], old: str | None, token: st
         for v in verdict.ratcheted:
             print(f"  ratcheted, since it did not change: {v.field}: {v.message}")
         for warning in verdict.warnings:
-            print(f"  warning: {warning}")
+            print(f"  warning: {warning.text}")
         if not verdict.allowed:
             code = max(code, 1)
     return code

@@ -215,7 +215,8 @@ def verdict(r: Result[Verdict]) -> Outcome:
     if r.error is not None:
         return {"error": error_of(r.error)}
     v = r.get()
-    outcome: Outcome = {"allowed": v.allowed, "warnings": list(v.warnings), **rejection(v.rejection)}
+    outcome: Outcome = {"allowed": v.allowed, "warnings": [w.text for w in v.warnings], **rejection(v.rejection)}
+    outcome["next"] = [violation(one) for one in v.next]
     outcome["violations"] = [violation(one) for one in v.violations]
     outcome["ratcheted"] = [violation(one) for one in v.ratcheted]
     outcome["pruned"], outcome["defaulted"] = changes(v.pruned), changes(v.defaulted)
@@ -231,7 +232,7 @@ def transformed(r: Result[Transformed]) -> Outcome:
     if r.error is not None:
         return {"error": error_of(r.error)}
     t = r.get()
-    outcome: Outcome = {"changed": t.changed, "warnings": list(t.warnings), **rejection(t.rejection)}
+    outcome: Outcome = {"changed": t.changed, "warnings": [w.text for w in t.warnings], **rejection(t.rejection)}
     outcome["pruned"], outcome["defaulted"] = changes(t.pruned), changes(t.defaulted)
     if t.object is not None:
         outcome["object"] = t.object.text

@@ -14,7 +14,7 @@ export {
 export { CrdevalError, type Reason, type StatusCode } from "./error.js";
 export { JsonSyntaxError, JsonText, type JsonValue, parseJson, stringifyJson } from "./json.js";
 export type { CallOptions, EvaluationOptions } from "./options.js";
-export type { FieldChange, Position, Registered, Rejection, Transformed, Verdict, Violation } from "./results.js";
+export type { FieldChange, Hint, Position, Registered, Rejection, Transformed, Verdict, Violation, Warning } from "./results.js";
 export type { RetryOptions } from "./retry.js";
 export type { Source } from "./stream.js";
 export type { WatchEvent } from "./watch.js";

@@ -14,6 +14,7 @@ import {
   PipelineStep,
   type Rejection as RejectionMessage,
   type Violation as ViolationMessage,
+  type Warning as WarningMessage,
 } from "./gen/crdeval/v1/violation_pb.js";
 import { jsonOf } from "./document.js";
 import { CrdevalError } from "./error.js";
@@ -29,13 +30,26 @@ export interface Position {
   readonly offset: number;
 }
 
-/** Violation is a field error of an object or a CRD, as an API server reports it. */
+/** Hint is a correction that crdeval suggests. */
+export interface Hint {
+  /** A sentence for people. */
+  readonly text: string;
+  /** The probably intended field as a JSON pointer. "" if the hint is not about the field. */
+  readonly pointer: string;
+  /** The probably intended value. Undefined if the hint is not about a value. */
+  readonly replacement: JsonText | undefined;
+}
+
+/** Violation is one reason to reject an object or a CRD. */
 export interface Violation {
-  /** The type, as in the causes of a metav1.Status: FieldValueRequired, FieldValueInvalid, … */
+  /**
+   * The type, as in the causes of a metav1.Status: FieldValueRequired, FieldValueInvalid, … Other reasons are no causes:
+   * SyntaxError, DecodeError, UnknownField, DuplicateField and Rejected.
+   */
   readonly type: string;
   /** The field as Kubernetes writes it: `spec.containers[0].name`. Programs should use `pointer`. */
   readonly field: string;
-  /** The text of Kubernetes, without the field. */
+  /** The text of Kubernetes, without the field, or one short sentence of crdeval. */
   readonly message: string;
   /** The detail part of the message. */
   readonly detail: string;
@@ -52,8 +66,7 @@ export interface Violation {
   /** The rule that failed. Undefined for violations of the schema and of metadata. */
   readonly rule: { readonly rule: string; readonly index: number; readonly reason: string } | undefined;
   /** A suggested correction. Undefined if none is likely. */
-  readonly hint:
-    { readonly text: string; readonly pointer: string; readonly replacement: JsonText | undefined } | undefined;
+  readonly hint: Hint | undefined;
 }
 
 /** FieldChange is a field that was removed from or added to an object. */
@@ -80,13 +93,29 @@ export interface Rejection {
   readonly status: JsonText | undefined;
 }
 
+/** Warning is something about a document that does not reject it. */
+export interface Warning {
+  /** UnknownField, DuplicateField, Ratcheted, Deprecated, Warning, or Notice for a note of crdeval. */
+  readonly type: string;
+  /** The text of the Warning header of an API server. */
+  readonly text: string;
+  /** The field as Kubernetes writes it. "" for a warning without one. */
+  readonly field: string;
+  /** The field as a JSON pointer. */
+  readonly pointer: string;
+  readonly position: Position | undefined;
+  readonly hint: Hint | undefined;
+}
+
 interface Evaluated {
   /** Why crdeval could not evaluate the object. Then all other fields are empty. */
   readonly error: CrdevalError | undefined;
   /** What the API server would answer instead of an object. */
   readonly rejection: Rejection | undefined;
-  /** The warnings that the API server would send. */
-  readonly warnings: readonly string[];
+  /** Why there is a rejection, which has at least one violation. */
+  readonly violations: readonly Violation[];
+  /** The warnings that the API server would send, and notes of crdeval. */
+  readonly warnings: readonly Warning[];
   /** The unknown fields that were removed. */
   readonly pruned: readonly FieldChange[];
   /** The defaults that were added. */
@@ -101,7 +130,8 @@ interface Evaluated {
 export interface Verdict extends Evaluated {
   /** Whether the object was evaluated and would be accepted. */
   readonly allowed: boolean;
-  readonly violations: readonly Violation[];
+  /** Violations that remain once unknown and duplicate fields are fixed, with strict field validation. */
+  readonly next: readonly Violation[];
   /** Violations of values that an update does not change. They do not reject the object. */
   readonly ratcheted: readonly Violation[];
   /** The object that the API server would store. */
@@ -140,7 +170,7 @@ export function toVerdict(r: VerdictResult): Verdict {
   return {
     ...evaluated(r.result.case === "error" ? CrdevalError.fromStatus(r.result.value) : undefined, verdict),
     allowed: verdict.allowed ?? false,
-    violations: toViolations(verdict.violations),
+    next: toViolations(verdict.next),
     ratcheted: toViolations(verdict.ratcheted),
     object,
     storedObject: jsonOf(verdict.storedObject) ?? object,
@@ -174,7 +204,8 @@ export function toRegistered(r: RegisterCrdsResult): Registered {
 
 interface EvaluatedMessage {
   rejection?: RejectionMessage | undefined;
-  warnings?: string[] | undefined;
+  violations?: ViolationMessage[] | undefined;
+  warnings?: WarningMessage[] | undefined;
   changes?: ObjectChanges | undefined;
   object?: Document | undefined;
   revision?: string | undefined;
@@ -184,7 +215,8 @@ function evaluated(error: CrdevalError | undefined, m: EvaluatedMessage): Evalua
   return {
     error,
     rejection: toRejection(m.rejection),
-    warnings: m.warnings ?? [],
+    violations: toViolations(m.violations),
+    warnings: (m.warnings ?? []).map(toWarning),
     pruned: (m.changes?.pruned ?? []).map(toFieldChange),
     defaulted: (m.changes?.defaulted ?? []).map(toFieldChange),
     object: jsonOf(m.object),
@@ -200,6 +232,15 @@ function toFieldChange(c: FieldChangeMessage): FieldChange {
   return { path: c.path, pointer: c.pointer, value: jsonOf(c.value), position: toPosition(c.position) };
 }
 
+function toWarning(w: WarningMessage): Warning {
+  const { type, text, field, pointer } = w;
+  return { type, text, field, pointer, position: toPosition(w.position), hint: toHint(w.hint) };
+}
+
+function toHint(h: ViolationMessage["hint"]): Hint | undefined {
+  return h && { text: h.text, pointer: h.pointer, replacement: jsonOf(h.replacement) };
+}
+
 /** toViolations converts the violations of a result or a report. */
 export function toViolations(list: ViolationMessage[] | undefined): Violation[] {
   return (list ?? []).map((v) => ({
@@ -213,7 +254,7 @@ export function toViolations(list: ViolationMessage[] | undefined): Violation[] 
     position: toPosition(v.position),
     step: enumName(PipelineStep, v.step),
     rule: v.rule && { rule: v.rule.rule, index: v.rule.index, reason: v.rule.reason },
-    hint: v.hint && { text: v.hint.text, pointer: v.hint.pointer, replacement: jsonOf(v.hint.replacement) },
+    hint: toHint(v.hint),
   }));
 }
 

@@ -62,8 +62,8 @@ func Register(manifest []byte, yaml bool) (*Registered, Answer) {
 	return answered(crd, crdStrategy.Validate(ctx, crd), headers)
 }
 
-// RegisterStrict returns the rejection of a creation with fieldValidation=Strict whose manifest cannot be decoded without
-// errors. It is nil for another manifest.
+// RegisterStrict returns the rejection of a creation with fieldValidation=Strict whose manifest cannot be decoded
+// without errors. It is nil for another manifest.
 func RegisterStrict(manifest []byte, yaml bool) *Rejection {
 	_, strict, version, err := decodeCRD(manifest, yaml)
 	if err != nil {

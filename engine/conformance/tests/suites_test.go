@@ -8,6 +8,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
 	"github.com/crdeval/crdeval/engine/conformance/suites/conversion"
+	"github.com/crdeval/crdeval/engine/conformance/suites/diffs"
 	"github.com/crdeval/crdeval/engine/conformance/suites/runner"
 	"github.com/crdeval/crdeval/engine/conformance/suites/scale"
 	"github.com/crdeval/crdeval/engine/conformance/suites/selectors"
@@ -26,6 +27,19 @@ func TestSelectors(t *testing.T) {
 	}
 	if n.Cases < cases || n.Selected == 0 || n.Declined == 0 || n.Odd == 0 || n.Rejected*2 > n.Definitions {
 		t.Errorf("the generator is off: %s\n%s", &n, n.Detail())
+	}
+}
+
+// TestDiff also checks that each kind of incompatibility was planted.
+func TestDiff(t *testing.T) {
+	pairs := testenv.Volume(60)
+	n := diffs.Run(runner.Options{N: pairs, Seed: 1, Log: t.Output()})
+	t.Log(n.String(), n.Detail())
+	if n.Failed() || n.Compared() < pairs {
+		t.Error("disagreements")
+	}
+	if len(n.Kinds) < 15 || n.Kinds["default added"] == 0 || n.Objects < pairs || n.Rejected > pairs/20 {
+		t.Error("the generator is off")
 	}
 }
 

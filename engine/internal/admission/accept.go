@@ -65,7 +65,7 @@ func (p *pass) metadataRules() metadata.Rules { return metadata.Rules{Namespaced
 
 // acceptMode returns the mode of every accept walk.
 func (p *pass) acceptMode() plan.Mode {
-	mode := plan.Mode{Limits: p.r.Limits, Stop: p.stop, Decoded: p.r.Stage == StageFinish}
+	mode := plan.Mode{Limits: p.r.Limits, Stop: p.stop, Decoded: p.r.Stage == StageFinish, Defaulted: p.r.Defaulted}
 	if p.r.FieldValidation != Ignore || p.r.WantChanges {
 		mode.Edits = p.edits
 	}

@@ -72,8 +72,8 @@ func (p *pass) checkNamespace() (rejected bool) {
 	case namespace == "":
 		p.set("namespace", p.r.Namespace)
 	default:
-		p.reject(badRequest(otherNamespace, otherNamespace),
-			p.about(violation.Request, "does not match the namespace of the request, "+strconv.Quote(p.r.Namespace), "metadata", "namespace"))
+		text := "does not match the namespace of the request, " + strconv.Quote(p.r.Namespace)
+		p.reject(badRequest(otherNamespace, otherNamespace), p.about(violation.Request, text, "metadata", "namespace"))
 		return true
 	}
 	return false

@@ -84,7 +84,8 @@ func (p *pass) checkRevision() (rejected bool) {
 	stored, unknown := strconv.ParseUint(before, 10, 64)
 	switch {
 	case err != nil:
-		p.reject(statusless(err.Error()), p.about(violation.Request, "must be an unsigned integer", "metadata", "resourceVersion"))
+		p.reject(statusless(err.Error()),
+			p.about(violation.Request, "must be an unsigned integer", "metadata", "resourceVersion"))
 	case asked == 0:
 		p.requireRevision()
 	case unknown == nil && stored != asked:

@@ -27,10 +27,12 @@ func (p *pass) rejected(r *Rejection, reasons ...violation.Violation) error {
 
 // otherReason returns the reason of a rejection that is not about a value.
 func otherReason(r *Rejection) violation.Violation {
-	const longest = 500
 	text, _, _ := strings.Cut(r.Cause, "\n")
-	return violation.Reason(violation.Request, violation.TypeRejected, "", violation.Shorten(text, longest), nil)
+	return violation.Reason(violation.Request, violation.TypeRejected, "", violation.Shorten(text, longestReason), nil)
 }
+
+// longestReason bounds texts of others in a reason, in bytes.
+const longestReason = 500
 
 // conclude gives every rejection a reason, and ends what holdStrict began.
 func (p *pass) conclude(err error) error {
@@ -53,8 +55,8 @@ func (p *pass) conclude(err error) error {
 // holdStrict lets the evaluation of a whole write that strict decoding rejects continue, to find the violations that
 // remain once unknown and duplicate fields are fixed: Outcome.Next.
 func (p *pass) holdStrict() (held bool) {
-	if p.r.Stage != StageWhole || p.decided != nil {
-		return false
+	if p.r.Stage != StageWhole || p.decided != nil || p.r.Old != nil && !p.def.renames() && !p.def.Declared {
+		return false // API servers do not call a webhook for an object that they reject
 	}
 	outcome := p.outcome
 	p.decided = &outcome
@@ -96,7 +98,7 @@ func SyntaxReason(err error) violation.Violation {
 	if syntax, ok := errors.AsType[*value.SyntaxError](err); ok {
 		message, at = syntax.Sentence(), syntax.Position()
 	}
-	v := violation.Reason(violation.Decode, violation.TypeSyntax, "", message, nil)
+	v := violation.Reason(violation.Decode, violation.TypeSyntax, "", violation.Shorten(message, longestReason), nil)
 	v.Position = at
 	return v
 }
@@ -146,7 +148,8 @@ func (p *pass) otherVersionReason(want string) violation.Violation {
 func (p *pass) malformed(meta uint32, at value.Path, cause error) []violation.Violation {
 	list := typed.Mismatches(p.d, meta, at, reflect.TypeFor[metav1.ObjectMeta]())
 	if len(list) == 0 {
-		v := violation.Reason(violation.Decode, violation.TypeDecode, at.Bracketed(), violation.Shorten(cause.Error(), 200), at)
+		text := violation.Shorten(cause.Error(), longestReason)
+		v := violation.Reason(violation.Decode, violation.TypeDecode, at.Bracketed(), text, at)
 		v.Node = meta
 		list = append(list, v)
 	}

@@ -59,6 +59,8 @@ type Request struct {
 
 	// Stage is the part of the write that Admit does.
 	Stage Stage
+	// Defaulted says that the body of StageFinish has its defaults: none are set.
+	Defaulted bool
 	// Then has the options with which Admit of StageDecode also validates the decoded object, on the fast path only.
 	Then *Request
 

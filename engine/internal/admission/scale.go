@@ -22,6 +22,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	scalescheme "k8s.io/client-go/scale/scheme"
+	"k8s.io/client-go/scale/scheme/appsint"
+	"k8s.io/client-go/scale/scheme/appsv1beta1"
+	"k8s.io/client-go/scale/scheme/appsv1beta2"
+	autoscalingscheme "k8s.io/client-go/scale/scheme/autoscalingv1"
+	"k8s.io/client-go/scale/scheme/extensionsint"
+	"k8s.io/client-go/scale/scheme/extensionsv1beta1"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/internal/typed"
@@ -197,15 +204,20 @@ func (s *Scale) violations(d *value.Doc, root uint32, spec bool) (found []violat
 // scaleKind is the type of the scale subresource.
 var scaleKind = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
 
-// scaleScheme returns the types that upstream's decoder of Scales knows.
+// scaleScheme returns the types that upstream's decoder of Scales knows. It decodes a body as the type that the body
+// declares, and then converts it.
+//
+// Upstream: client-go, scale/util.go, NewScaleConverter.
 var scaleScheme = sync.OnceValue(func() *runtime.Scheme {
 	s := runtime.NewScheme()
-	utilruntime.Must(autoscalingv1.AddToScheme(s))
+	for _, add := range []func(*runtime.Scheme) error{
+		autoscalingscheme.AddToScheme, scalescheme.AddToScheme, extensionsv1beta1.AddToScheme, extensionsint.AddToScheme,
+		appsint.AddToScheme, appsv1beta1.AddToScheme, appsv1beta2.AddToScheme,
+	} {
+		utilruntime.Must(add(s))
+	}
 	return s
 })
-
-// olderScales are the group versions of Scales that upstream's decoder knows and cannot convert.
-var olderScales = map[string]bool{"extensions/v1beta1": true, "apps/v1beta1": true, "apps/v1beta2": true}
 
 // decodeScale decodes a Scale. byDefault is the type of a body that declares none. of is the type that the body
 // declares, or nil. unknown holds the texts about unknown and duplicate fields. The error is upstream's, or a Fault of
@@ -224,11 +236,7 @@ func decodeScale(body []byte, o jsonserializer.SerializerOptions, byDefault *sch
 		}
 		err = nil
 	}
-	switch {
-	case err != nil && runtime.IsNotRegisteredError(err) && of != nil && of.Kind == scaleKind.Kind &&
-		olderScales[of.GroupVersion().String()]:
-		err = fmt.Errorf("converting (%s.Scale) to (v1.Scale): unknown conversion", of.Version)
-	case err == nil && made != scale:
+	if err == nil && made != scale {
 		err = fmt.Errorf("unable to decode %s into %T", of, scale)
 	}
 	return scale, of, unknown, err
@@ -250,22 +258,21 @@ func (p *pass) readScale() (*autoscalingv1.Scale, error) {
 		err = strictError(p.out.Strict)
 		p.out.Rejection, p.out.Violations = badRequest(unregistered, err.Error()), p.strictReasons()
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		if p.out.Rejection == nil {
 			p.out.Rejection, p.out.Violations = badRequest(unregistered, err.Error()), p.scaleReasons(err)
 		}
 		p.note("the Scale cannot be decoded: " + err.Error())
-		if len(unknown) > 0 && p.holdStrict() {
-			break
+		if len(unknown) == 0 || !p.holdStrict() {
+			return nil, nil
 		}
-		return nil, nil
-	case of.GroupVersion() != scaleKind.GroupVersion():
+	}
+	p.warnStrict()
+	if of.GroupVersion() != scaleKind.GroupVersion() {
 		want := scaleKind.GroupVersion().String()
 		p.rejectScale(otherVersion(of.GroupVersion().String(), want), "must be "+want, "apiVersion")
 		return nil, nil
 	}
-	p.warnStrict()
 	return sent, fitsScale(sent)
 }
 
@@ -295,7 +302,9 @@ func (p *pass) scaleReasons(cause error) []violation.Violation {
 		return []violation.Violation{SyntaxReason(err)}
 	}
 	list := typed.Mismatches(b.d, b.root, nil, reflect.TypeFor[autoscalingv1.Scale]())
-	for _, want := range [...]struct{ key, text string }{{"apiVersion", scaleKind.GroupVersion().String()}, {"kind", scaleKind.Kind}} {
+	for _, want := range [...]struct{ key, text string }{
+		{"apiVersion", scaleKind.GroupVersion().String()}, {"kind", scaleKind.Kind},
+	} {
 		c := b.d.Field(b.root, want.key)
 		if len(list) > 0 || b.d.Nodes[c].Kind == value.String && b.d.Str(c) == want.text {
 			continue
@@ -305,7 +314,7 @@ func (p *pass) scaleReasons(cause error) []violation.Violation {
 		list = append(list, v)
 	}
 	if len(list) == 0 {
-		v := violation.Reason(violation.Decode, violation.TypeDecode, "", violation.Shorten(cause.Error(), 200), nil)
+		v := violation.Reason(violation.Decode, violation.TypeDecode, "", violation.Shorten(cause.Error(), longestReason), nil)
 		v.Node = b.root
 		list = append(list, v)
 	}

@@ -67,7 +67,8 @@ func (p *pass) shape(o metadata.Options, keepNulls bool) (unknown []unknownField
 		if found.Path[len(found.Path)-1] == value.Name("metadata") {
 			p.invalid = p.malformed(found.Node, found.Path, found.Error)
 		} else {
-			v := violation.Reason(violation.Decode, violation.TypeDecode, found.Field, typed.WrongType("string", p.d.Nodes[found.Node].Kind), found.Path)
+			text := typed.WrongType("string", p.d.Nodes[found.Node].Kind)
+			v := violation.Reason(violation.Decode, violation.TypeDecode, found.Field, text, found.Path)
 			v.Node, v.Want = found.Node, "string"
 			p.invalid = []violation.Violation{v}
 		}
@@ -230,18 +231,35 @@ func (l *locator) find(node uint32, text string, at value.Path) (value.Path, uin
 		}
 		return nil, 0
 	}
-	text = strings.TrimPrefix(text, ".")
+	if text[0] == '[' { // a key of a map
+		if path, found := l.member(node, text[1:], "]", at); found != 0 {
+			return path, found
+		}
+	}
+	return l.member(node, strings.TrimPrefix(text, "."), ".[", at)
+}
+
+// member is find below a member of an object, whose key is followed by one of some characters. A bracket is a part of
+// the key's notation, not of the rest.
+func (l *locator) member(node uint32, text, ends string, at value.Path) (value.Path, uint32) {
 	for end := range len(text) + 1 {
-		if end < len(text) && text[end] != '.' && text[end] != '[' {
+		closed := ends == "]" && end < len(text) && text[end] == ']'
+		if end == len(text) && ends == "]" || end < len(text) && strings.IndexByte(ends, text[end]) < 0 {
 			continue
 		}
 		if l.steps--; l.steps < 0 || l.steps&1023 == 0 && l.stop.Stopped() {
 			break
 		}
-		if c := l.finder.Field(node, text[:end]); c != 0 {
-			if path, found := l.find(c, text[end:], at.With(value.Name(text[:end]))); found != 0 {
-				return path, found
-			}
+		c := l.finder.Field(node, text[:end])
+		if c == 0 {
+			continue
+		}
+		rest, step := text[end:], value.Name(text[:end])
+		if closed {
+			rest, step = rest[1:], value.Entry(text[:end])
+		}
+		if path, found := l.find(c, rest, at.With(step)); found != 0 {
+			return path, found
 		}
 	}
 	return nil, 0

@@ -318,9 +318,13 @@ func (p *pass) object() {
 	if !p.r.WantObject && !p.r.WantChanged {
 		return
 	}
+	flags := p.d.Nodes[p.root].Flags
+	edited := flags&(value.Dirty|value.Lossy) != 0
 	object := p.d.Raw(p.root)
-	if p.d.Nodes[p.root].Flags&(value.Dirty|value.Lossy) != 0 {
+	if edited || p.r.WantObject && flags&value.Spaced != 0 {
 		object = p.printed()
+	}
+	if edited {
 		same := sameJSON
 		if p.storing && p.r.Stage != StageDecode {
 			same = sameStored

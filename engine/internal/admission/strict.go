@@ -115,7 +115,9 @@ func (p *pass) strictReasons() (list []violation.Violation) {
 				continue
 			}
 			known[id] = true
-			if size += violation.Size(v.Error); len(list) < l.MaxViolations && size <= l.MaxViolationBytes && (i%64 != 63 || !p.stop.Stopped()) {
+			size += violation.Size(v.Error)
+			stopped := i%64 == 63 && p.stop.Stopped()
+			if len(list) < l.MaxViolations && size <= l.MaxViolationBytes && !stopped {
 				list = append(list, v)
 			}
 		}

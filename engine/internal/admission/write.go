@@ -151,7 +151,8 @@ func (p *pass) exact(v *Version) error {
 }
 
 // decode reads the body on the exact path. The body of a request is decoded as the request handler does it. After
-// mutating admission, upstream defaults the object, but neither prunes it nor coerces its metadata.
+// mutating admission, upstream neither prunes the object nor coerces its metadata. It sets defaults in an object that a
+// webhook has changed.
 //
 // Upstream: endpoints/handlers/create.go; admission/plugin/webhook/mutating/dispatcher.go.
 func (p *pass) decode(v *Version) (rejected bool, err error) {
@@ -165,6 +166,9 @@ func (p *pass) decode(v *Version) (rejected bool, err error) {
 		return false, exceeded(err)
 	}
 	if p.r.Stage == StageFinish {
+		if p.r.Defaulted {
+			return false, nil
+		}
 		return false, p.fill()
 	}
 	track := p.r.FieldValidation != Ignore

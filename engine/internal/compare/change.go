@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"reflect"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -72,6 +74,8 @@ type Change struct {
 	// SchemaPointer is the JSON pointer (RFC 6901) of the changed keyword in the version's openAPIV3Schema, "" for
 	// changes outside of schemas.
 	SchemaPointer string
+	// NewPointer is the JSON pointer of the keyword in the new schema. It differs from SchemaPointer if the keyword moved.
+	NewPointer string
 	// ManifestPointer is its JSON pointer in the new CRD as apiextensions.k8s.io/v1, or in the old one if the new one
 	// lacks it.
 	ManifestPointer string
@@ -111,7 +115,11 @@ type comparison struct {
 	oldBase, newBase value.Path // of the version or its schema, in the two CRDs
 	schema           bool       // the paths of changes are within a schema
 	steps            int
-	stopped          bool // the context has ended
+	languages        map[string]bool                 // results of proof.within
+	languageWork     int                             // that is left for more of them
+	proofSteps       int                             // that are left for proofs
+	enums            map[*apiextensionsv1.JSON]*enum // results of proof.enumOf
+	stopped          bool                            // the context has ended
 }
 
 // report adds a change at a path below the bases. old and new are nil if the value is missing.
@@ -150,7 +158,7 @@ func (c *comparison) reportMoved(
 		OldPosition: c.OldPosition(oldPath), NewPosition: c.NewPosition(newPath),
 	}
 	if c.schema {
-		change.SchemaPointer = at.Pointer()
+		change.SchemaPointer, change.NewPointer = at.Pointer(), newAt.Pointer()
 	}
 	c.Changes = append(c.Changes, change)
 }

@@ -1,9 +1,13 @@
 // Package compare finds the changes between two CRDs, and classifies the effect of each on stored objects, on clients
 // that write and on clients that read.
 //
+// Schemas are compared by the values that they accept. parts.go has their normal form, facts.go what all values of a
+// node have in common, implies.go decides whether a constraint of one schema holds for all values of another one, and
+// constraints.go reports those that do not. expression.go has the normal form of rules.
+//
 // A change is Compatible for stored objects only if every object that is valid under the old schema is valid under the
 // new one and keeps its value. A property test of package engine checks this. If two schemas do not suffice to decide,
-// for example about patterns, the class is NeedsCare.
+// for example about rules, the class is NeedsCare.
 //
 // The package does not check whether the new CRD is acceptable; package definition does.
 package compare
@@ -27,7 +31,8 @@ type CRD = apiextensionsv1.CustomResourceDefinition
 
 // CRDs compares two CRDs. If their names differ, that is the only change. The error is that of ctx.
 func CRDs(ctx context.Context, old, new *CRD, o Options) (*Result, error) {
-	c := &comparison{Options: o, ctx: ctx}
+	c := &comparison{Options: o, ctx: ctx, languages: map[string]bool{}, languageWork: totalLanguageWork,
+		proofSteps: totalSteps, enums: map[*apiextensionsv1.JSON]*enum{}}
 	if old.Name != new.Name {
 		c.report("NameChanged", breaksAll, path("metadata", "name"), old.Name, new.Name,
 			"this is another CRD: %s and its objects are not part of it", old.Name)

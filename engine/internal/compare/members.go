@@ -2,6 +2,7 @@ package compare
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/value"
@@ -36,38 +37,57 @@ func (w *walk) policy(s *Props, inherited, all bool) policy {
 	return emptied
 }
 
-func (w *walk) required(old, new *Props, at node) {
-	keyword := at.at("required")
+// required compares the required fields.
+func (w *pair) required() {
 	reported := map[string]bool{}
-	for i, name := range new.Required {
-		if reported[name] || requires(old, name) {
-			continue
+	for i := range w.new {
+		n := &w.new[i]
+		for k, name := range n.Required {
+			if reported[name] || inEach(w.oldCases, func(c *facts) bool { return c.parts.requires(name) != nil }) {
+				continue
+			}
+			reported[name] = true
+			impact, what := w.requiredField(name)
+			if n.clause {
+				impact.Stored = max(impact.Stored, impact.Writers)
+			}
+			keyword := n.path.With(value.Name("required"))
+			w.reportMoved("RequiredAdded", impact, keyword, keyword.With(value.At(k)), nil, name, "%s is %s", name, what)
 		}
-		reported[name] = true
-		p, declared := new.Properties[name]
-		impact, what := breaksWrites, "required: objects without it are rejected"
-		switch known := implied(new, name, at) != nil; {
-		case at.root && known:
-			impact, what = harmless, "required, and all objects have it"
-		case declared && hasDefault(&p):
-			impact, what = harmless, "required, and has a default"
-		case !declared && !known && w.policy(new, at.newPreserves, w.newPreservesAll) == pruned:
-			what = "required, but pruned: all objects are rejected"
-		}
-		w.reportMoved("RequiredAdded", impact, keyword, keyword.With(value.At(i)), nil, name, "%s is %s", name, what)
 	}
 	clear(reported)
-	for i, name := range old.Required {
-		if !reported[name] && !requires(new, name) {
+	for i := range w.old {
+		o := &w.old[i]
+		for k, name := range o.Required {
+			if reported[name] || inEach(w.newCases, func(c *facts) bool { return c.parts.requires(name) != nil }) {
+				continue
+			}
 			reported[name] = true
-			w.reportMoved("RequiredRemoved", careForReaders, keyword.With(value.At(i)), keyword, name, nil,
+			keyword := o.path.With(value.Name("required"))
+			w.reportMoved("RequiredRemoved", careForReaders, keyword.With(value.At(k)), keyword, name, nil,
 				"%s is optional: readers must expect objects without it", name)
 		}
 	}
 }
 
+// requiredField returns the impact of a field that is now required, and what it is.
+func (w *pair) requiredField(name string) (impact Impact, what string) {
+	s := w.new[0].Props
+	p, declared := s.Properties[name]
+	switch known := implied(s, name, w.at) != nil; {
+	case w.at.root && known:
+		return harmless, "required, and all objects have it"
+	case declared && hasDefault(&p):
+		return harmless, "required, and has a default"
+	case !declared && !known && w.policy(s, w.at.newPreserves, w.newPreservesAll) == pruned:
+		return breaksWrites, "required, but pruned: all objects are rejected"
+	}
+	return breaksWrites, "required: objects without it are rejected"
+}
+
 // members compares declared and other fields of an object.
-func (w *walk) members(old, new *Props, at node) {
+func (w *walk) members(oldParts, newParts parts, at node) {
+	old, new := oldParts[0].Props, newParts[0].Props
 	was, is := w.policy(old, at.oldPreserves, w.oldPreservesAll), w.policy(new, at.newPreserves, w.newPreservesAll)
 	all := make(map[string]Props, max(len(old.Properties), len(new.Properties)))
 	maps.Copy(all, old.Properties)
@@ -78,20 +98,24 @@ func (w *walk) members(old, new *Props, at node) {
 		below := at.below(value.Name("properties"), value.Name(name))
 		below.isRequired = requires(new, name)
 		below.meta = name == "metadata" && (at.root || new.XEmbeddedResource)
+		compare := func(o, n *Props) {
+			w.node(append(partsOf(o, below.path), oldParts.inClauses(&name)...),
+				append(partsOf(n, below.path), newParts.inClauses(&name)...), below)
+		}
 		oldImplied, newImplied := implied(old, name, at), implied(new, name, at)
 		switch {
 		case before && after:
-			w.node(&o, &n, below)
+			compare(&o, &n)
 		case after && oldImplied != nil:
-			w.node(oldImplied, &n, below)
+			compare(oldImplied, &n)
 		case after && was == validated:
-			w.node(schema.ValueSchema(old), &n, below)
+			compare(schema.ValueSchema(old), &n)
 		case after:
 			w.added(&n, new, was, at, below)
 		case newImplied != nil:
-			w.node(&o, newImplied, below)
+			compare(&o, newImplied)
 		case is == validated:
-			w.node(&o, schema.ValueSchema(new), below)
+			compare(&o, schema.ValueSchema(new))
 		default:
 			w.removedProperty(&o, is, at, below)
 		}
@@ -153,7 +177,7 @@ func (w *walk) undeclared(old, new *Props, was, is policy, at node) {
 	if was == validated && is == validated {
 		below := at.below(value.Name("additionalProperties"))
 		below.mapped = true
-		w.node(schema.ValueSchema(old), schema.ValueSchema(new), below)
+		w.node(partsOf(schema.ValueSchema(old), below.path), partsOf(schema.ValueSchema(new), below.path), below)
 		return
 	}
 	w.preserving(old, new, was, is, at)
@@ -219,3 +243,6 @@ func (w *walk) preserving(old, new *Props, was, is policy, at node) {
 			"undeclared fields are pruned: the next write removes the stored values")
 	}
 }
+
+// requires reports whether an object must have a field.
+func requires(s *Props, name string) bool { return slices.Contains(s.Required, name) }

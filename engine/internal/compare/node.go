@@ -64,29 +64,41 @@ func (p node) seen(readers Class) Impact {
 }
 
 // node compares two nodes and everything below them.
-func (w *walk) node(old, new *Props, at node) {
-	if old == nil || new == nil || !w.step() {
+func (w *walk) node(old, new parts, at node) {
+	if len(old) == 0 || len(new) == 0 || !w.step() || w.same(old, new, at) {
 		return
 	}
-	at.ruled = at.ruled || len(new.XValidations) > 0
-	at.combined = at.combined || len(new.AllOf) > 0 || len(new.AnyOf) > 0 || len(new.OneOf) > 0 || new.Not != nil
-	w.document(old, new, at)
-	if !w.types(old, new, at) {
+	o, n := old[0].Props, new[0].Props
+	at.ruled = at.ruled || len(n.XValidations) > 0
+	at.combined = at.combined || len(operatorsOf(n)) > 0
+	w.document(o, n, at)
+	if !w.types(o, n, at) {
 		return // no value is valid under both
 	}
-	w.nullable(old, new, at)
-	w.formats(old, new, at)
-	w.enum(old, new, at)
-	w.bounds(old, new, at)
-	w.patterns(old, new, at)
-	w.operators(old, new, at)
-	w.defaults(old, new, at)
-	w.embedded(old, new, at)
-	w.listTypes(old, new, at)
-	w.rules(old, new, at)
-	w.required(old, new, at)
+	old[0].closed = w.isClosed(o, at, at.oldPreserves, w.oldPreservesAll)
+	new[0].closed = w.isClosed(n, at, at.newPreserves, w.newPreservesAll)
+	p := w.newProof()
+	pair := pair{walk: w, at: at, proof: p, old: old, new: new, oldCases: p.cases(old), newCases: p.cases(new)}
+	w.nullable(o, n, at)
+	pair.constraints()
+	w.defaults(o, n, at)
+	w.embedded(o, n, at)
+	w.listTypes(o, n, at)
+	w.rules(o, n, at)
+	pair.required()
 	w.members(old, new, at)
 	w.items(old, new, at)
+}
+
+// same reports whether two nodes are equal with everything below them, documentation included.
+func (w *walk) same(old, new parts, at node) bool {
+	return at.oldPreserves == at.newPreserves && w.oldPreservesAll == w.newPreservesAll &&
+		slices.EqualFunc(old, new, func(o, n part) bool { return reflect.DeepEqual(o.Props, n.Props) })
+}
+
+// isClosed reports whether objects lose all fields that the schema does not declare.
+func (w *walk) isClosed(s *Props, at node, inherited, all bool) bool {
+	return !at.root && !at.meta && !s.XEmbeddedResource && w.policy(s, inherited, all) == pruned
 }
 
 // document counts nodes whose title, description, example or externalDocs changed.
@@ -150,14 +162,8 @@ func implied(s *Props, name string, at node) *Props {
 }
 
 // items compares the schemas of a list's items.
-func (w *walk) items(old, new *Props, at node) {
-	var o, n *Props
-	if old.Items != nil {
-		o = old.Items.Schema
-	}
-	if new.Items != nil {
-		n = new.Items.Schema
-	}
+func (w *walk) items(old, new parts, at node) {
+	o, n := schema.Items(old[0].Props), schema.Items(new[0].Props)
 	keyword := at.at("items")
 	switch {
 	case o == nil && n == nil:
@@ -169,10 +175,8 @@ func (w *walk) items(old, new *Props, at node) {
 	default:
 		below := at.below(value.Name("items"))
 		below.item = true
-		below.oldPreserves, below.newPreserves = at.oldPreserves || schema.Preserves(old), at.newPreserves || schema.Preserves(new)
-		w.node(o, n, below)
+		below.oldPreserves = at.oldPreserves || schema.Preserves(old[0].Props)
+		below.newPreserves = at.newPreserves || schema.Preserves(new[0].Props)
+		w.node(append(partsOf(o, below.path), old.inClauses(nil)...), append(partsOf(n, below.path), new.inClauses(nil)...), below)
 	}
 }
-
-// requires reports whether an object must have a field.
-func requires(s *Props, name string) bool { return slices.Contains(s.Required, name) }

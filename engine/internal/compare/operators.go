@@ -6,24 +6,84 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// operators compares the logical operators allOf, anyOf, oneOf and not. Ratcheting does not apply to them.
-func (w *walk) operators(old, new *Props, at node) {
-	w.clauses("allOf", allOf(old), allOf(new), at)
-	w.clauses("anyOf", anyOf(old), anyOf(new), at)
-	w.clauses("oneOf", old.OneOf, new.OneOf, at)
-	keyword := at.at("not")
-	switch p := (&proof{fuel: maxSteps}); {
-	case old.Not == nil && new.Not == nil:
-	case old.Not == nil:
-		w.report("LogicalOperatorTightened", breaksWrites, keyword, nil, new.Not, "values that satisfy the schema are rejected")
-	case new.Not == nil:
-		w.report("LogicalOperatorLoosened", harmless, keyword, old.Not, nil, "not is removed")
-	case jsonOf(old.Not) == jsonOf(new.Not):
-	case p.implies(new.Not, old.Not):
-		w.report("LogicalOperatorLoosened", harmless, keyword, old.Not, new.Not, "fewer values are rejected")
-	default:
-		w.report("LogicalOperatorChanged", careForWrites, keyword, old.Not, new.Not, undecided)
+// operators compares the logical operators allOf, anyOf, oneOf and not, as far as their clauses are not parts.
+// Ratcheting does not apply to them.
+func (w *pair) operators(keyword string) {
+	old, new := w.old.operators(keyword), w.new.operators(keyword)
+	tight := slices.DeleteFunc(slices.Clone(new), func(n operator) bool { return w.always(w.oldCases, &n) })
+	loose := slices.DeleteFunc(slices.Clone(old), func(o operator) bool { return w.always(w.newCases, &o) })
+	for i := range max(len(tight), len(loose)) {
+		switch {
+		case i >= len(tight):
+			w.looser(&loose[i], partner(new, &loose[i]))
+		case i < len(loose):
+			w.tighter(&loose[i], &tight[i])
+		default:
+			w.tighter(partner(old, &tight[i]), &tight[i])
+		}
 	}
+}
+
+// always reports whether the values of all cases satisfy an operator.
+func (w *pair) always(cases []*facts, o *operator) bool {
+	return inEach(cases, func(c *facts) bool { return w.proof.satisfies(c, o) })
+}
+
+// partner returns the operator of a list at the path of another one, or nil.
+func partner(list []operator, of *operator) *operator {
+	for i := range list {
+		if list[i].path.Pointer() == of.path.Pointer() {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// tighter reports an operator that may reject values. o is nil if it is new.
+func (w *pair) tighter(o, n *operator) {
+	kind, impact, message := "LogicalOperatorChanged", careForWrites, undecided
+	oldAt, newAt, oldValue := n.path, n.path, any(nil)
+	var removed, added []clause
+	if o != nil {
+		oldAt, oldValue = o.path, o.shown()
+		removed, added = distinct(o.clauses, n.clauses)
+	}
+	switch {
+	case o == nil && n.keyword == "not":
+		kind, impact, message = "LogicalOperatorTightened", breaksWrites, "values that satisfy the schema are rejected"
+	case o == nil, n.keyword != "not" && len(added) == 0:
+		kind, impact = "LogicalOperatorTightened", breaksWrites
+		message = "some values are rejected, also by updates that do not change them"
+	case n.keyword != "not" && len(added) == 1 && len(removed) <= 1:
+		newAt = newAt.With(value.At(added[0].index))
+		oldAt = newAt
+	}
+	w.reportMoved(kind, impact, oldAt, newAt, oldValue, n.shown(), "%s", message)
+}
+
+// looser reports an operator that accepts more values. n is nil if it is removed.
+func (w *pair) looser(o, n *operator) {
+	impact, message := careForReaders, "all valid values stay valid, and readers can get others"
+	if o.keyword == "not" {
+		impact, message = harmless, "fewer values are rejected"
+	}
+	if n == nil {
+		w.report("LogicalOperatorLoosened", harmless, o.path, o.shown(), nil, "%s is removed", o.keyword)
+		return
+	}
+	at := n.path
+	if removed, added := distinct(o.clauses, n.clauses); o.keyword != "not" && len(added) == 1 && len(removed) <= 1 {
+		at = at.With(value.At(added[0].index))
+	}
+	w.reportMoved("LogicalOperatorLoosened", impact, at, at, o.shown(), n.shown(), "%s", message)
+}
+
+// shown returns the value of an operator in a change.
+func (o *operator) shown() any {
+	if o.keyword == "not" {
+		return &o.clauses[0]
+	}
+	return o.clauses
 }
 
 const undecided = "it may reject values that were accepted: try it on objects"
@@ -48,46 +108,6 @@ func allOf(s *Props) []Props {
 
 func isIntOrString(anyOf []Props) bool {
 	return len(anyOf) == 2 && jsonOf(&anyOf[0]) == `{"type":"integer"}` && jsonOf(&anyOf[1]) == `{"type":"string"}`
-}
-
-// clauses compares the clauses of one operator.
-func (w *walk) clauses(keyword string, old, new []Props, at node) {
-	removed, added := distinct(old, new)
-	if len(removed) == 0 && len(added) == 0 {
-		return
-	}
-	p := &proof{fuel: maxSteps}
-	looser, tighter := len(new) == 0, len(old) == 0 || len(added) == 0
-	switch keyword {
-	case "allOf":
-		looser = p.all(added, func(n *Props) bool { return p.implies(&Props{}, n) || p.anyImplies(old, n) })
-		tighter = len(removed) == 0
-	case "anyOf":
-		looser = looser || len(old) > 0 && p.all(removed, func(o *Props) bool { return p.impliesAny(o, new) })
-	}
-	path := at.at(keyword)
-	if len(added) == 1 && len(removed) <= 1 {
-		path = path.With(value.At(added[0].index))
-	}
-	var oldValue, newValue any
-	if len(old) > 0 {
-		oldValue = old
-	}
-	if len(new) > 0 {
-		newValue = new
-	}
-	switch {
-	case looser && len(new) == 0:
-		w.report("LogicalOperatorLoosened", harmless, path, oldValue, nil, "%s is removed", keyword)
-	case looser:
-		w.report("LogicalOperatorLoosened", careForReaders, path, oldValue, newValue,
-			"all valid values stay valid, and readers can get others")
-	case tighter:
-		w.report("LogicalOperatorTightened", breaksWrites, path, oldValue, newValue,
-			"some values are rejected, also by updates that do not change them")
-	default:
-		w.report("LogicalOperatorChanged", careForWrites, path, oldValue, newValue, undecided)
-	}
 }
 
 // clause is a clause of an operator, with its index.
@@ -117,90 +137,4 @@ func distinct(old, new []Props) (removed, added []clause) {
 	}
 	slices.Reverse(removed)
 	return removed, added
-}
-
-// maxSteps bounds the pairs of schemas that a proof compares.
-const maxSteps = 4096
-
-// proof reports whether every value that satisfies one schema satisfies another. It is true only if that is certain.
-type proof struct{ fuel int }
-
-func (p *proof) all(list []clause, holds func(*Props) bool) bool {
-	return !slices.ContainsFunc(list, func(c clause) bool { return !holds(c.Props) })
-}
-
-func (p *proof) anyImplies(list []Props, n *Props) bool {
-	return slices.ContainsFunc(list, func(o Props) bool { return p.implies(&o, n) })
-}
-
-func (p *proof) impliesAny(o *Props, list []Props) bool {
-	return slices.ContainsFunc(list, func(n Props) bool { return p.implies(o, &n) })
-}
-
-func (p *proof) implies(o, n *Props) bool {
-	if p.fuel--; p.fuel < 0 || n == nil || o == nil {
-		return p.fuel >= 0 && n == nil
-	}
-	return p.scalar(o, n) && p.parts(o, n) && p.operators(o, n)
-}
-
-// scalar compares the constraints of the value itself.
-func (p *proof) scalar(o, n *Props) bool {
-	most := func(o, n *int64) bool { return n == nil || o != nil && *o <= *n }
-	least := func(o, n *int64) bool { return n == nil || *n <= 0 || o != nil && *o >= *n }
-	sameType := n.Type == o.Type && n.Format == o.Format && n.Nullable == o.Nullable
-	return (sameType || n.Type == "" && n.Format == "") &&
-		!n.XIntOrString && !n.XEmbeddedResource && len(n.XValidations) == 0 && !n.UniqueItems &&
-		most(o.MaxLength, n.MaxLength) && least(o.MinLength, n.MinLength) &&
-		most(o.MaxItems, n.MaxItems) && least(o.MinItems, n.MinItems) &&
-		most(o.MaxProperties, n.MaxProperties) && least(o.MinProperties, n.MinProperties) &&
-		looseMaximum(o.Maximum, o.ExclusiveMaximum, n.Maximum, n.ExclusiveMaximum) &&
-		looseMinimum(o.Minimum, o.ExclusiveMinimum, n.Minimum, n.ExclusiveMinimum) &&
-		looseMultipleOf(o.MultipleOf, n.MultipleOf) && (n.Pattern == "" || n.Pattern == o.Pattern) &&
-		(len(n.Enum) == 0 || len(o.Enum) > 0 && isSubset(o.Enum, n.Enum))
-}
-
-// parts compares the constraints of fields and items.
-func (p *proof) parts(o, n *Props) bool {
-	for _, name := range n.Required {
-		if !requires(o, name) {
-			return false
-		}
-	}
-	for name := range n.Properties {
-		above, below := o.Properties[name], n.Properties[name]
-		if !p.implies(&above, &below) {
-			return false
-		}
-	}
-	if n.AdditionalProperties != nil && jsonOf(n.AdditionalProperties) != jsonOf(o.AdditionalProperties) {
-		return false
-	}
-	if n.Items == nil || n.Items.Schema == nil {
-		return true
-	}
-	above := &Props{}
-	if o.Items != nil && o.Items.Schema != nil {
-		above = o.Items.Schema
-	}
-	return p.implies(above, n.Items.Schema)
-}
-
-// operators compares the logical operators.
-func (p *proof) operators(o, n *Props) bool {
-	for i := range n.AllOf {
-		if c := &n.AllOf[i]; !p.implies(o, c) && !p.anyImplies(o.AllOf, c) {
-			return false
-		}
-	}
-	if len(n.AnyOf) > 0 && !p.impliesAny(o, n.AnyOf) {
-		removed, _ := distinct(o.AnyOf, n.AnyOf)
-		if len(o.AnyOf) == 0 || !p.all(removed, func(a *Props) bool { return p.impliesAny(a, n.AnyOf) }) {
-			return false
-		}
-	}
-	if removed, added := distinct(o.OneOf, n.OneOf); len(n.OneOf) > 0 && len(removed)+len(added) > 0 {
-		return false
-	}
-	return n.Not == nil || o.Not != nil && (jsonOf(o.Not) == jsonOf(n.Not) || p.implies(n.Not, o.Not))
 }

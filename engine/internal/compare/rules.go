@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -48,37 +49,45 @@ func (w *walk) rules(old, new *Props, at node) {
 	}
 }
 
-// pairRules returns the index of the old rule for each new one, -1 for none, and which old rules have a new one. Rules
-// with the same text are the same rule. Of the others, two with the same message, or the only two, are one rule that
-// was changed.
+// pairRules returns the index of the old rule for each new one, -1 for none, and which old rules have a new one. Equal
+// rules are the same rule. Of the others, two with the same message, or the only two, are one rule that was changed.
 func pairRules(old, new []rule) (partners []int, taken []bool) {
 	partners, taken = make([]int, len(new)), make([]bool, len(old))
-	unpaired, untaken := len(new), len(old)
-	pair := func(i, j int) {
-		partners[i], taken[j] = j, true
-		unpaired--
-		untaken--
-	}
-	byText := make(map[string][]int, len(old))
+	byKey := make(map[string][]int, len(old))
 	for j := range old {
-		byText[old[j].Rule] = append(byText[old[j].Rule], j)
+		key := normalRule(old[j].Rule)
+		byKey[key] = append(byKey[key], j)
 	}
+	var unpaired, untaken []int
 	for i := range new {
 		partners[i] = -1
-		if list := byText[new[i].Rule]; len(list) > 0 {
-			pair(i, list[0])
-			byText[new[i].Rule] = list[1:]
+		list := byKey[normalRule(new[i].Rule)]
+		if len(list) == 0 {
+			unpaired = append(unpaired, i)
+			continue
+		}
+		partners[i] = list[0]
+		for _, j := range list {
+			taken[j] = true
+			if errorFieldsChanged(&old[j], &new[i]) == nil && optional(&old[j]) == optional(&new[i]) {
+				partners[i] = j
+			}
+		}
+	}
+	for j := range old {
+		if !taken[j] {
+			untaken = append(untaken, j)
 		}
 	}
 	const few = 64 // pairing the others takes quadratic time
-	if len(old) > few || len(new) > few {
+	if len(unpaired) > few || len(untaken) > few {
 		return partners, taken
 	}
 	pairIf := func(fits func(o, n *rule) bool) {
-		for i := range new {
-			for j := range old {
+		for _, i := range unpaired {
+			for _, j := range untaken {
 				if partners[i] < 0 && !taken[j] && fits(&old[j], &new[i]) {
-					pair(i, j)
+					partners[i], taken[j] = j, true
 				}
 			}
 		}
@@ -86,7 +95,9 @@ func pairRules(old, new []rule) (partners []int, taken []bool) {
 	pairIf(func(o, n *rule) bool {
 		return o.Message == n.Message && o.MessageExpression == n.MessageExpression && o.Message+o.MessageExpression != ""
 	})
-	if unpaired == 1 && untaken == 1 {
+	unpaired = slices.DeleteFunc(unpaired, func(i int) bool { return partners[i] >= 0 })
+	untaken = slices.DeleteFunc(untaken, func(j int) bool { return taken[j] })
+	if len(unpaired) == 1 && len(untaken) == 1 {
 		pairIf(func(*rule, *rule) bool { return true })
 	}
 	return partners, taken
@@ -114,7 +125,7 @@ func (w *walk) rulePair(o, n *rule, oldAt, newAt value.Path) {
 	kind, impact := "RuleChanged", careForWrites
 	var message string
 	switch {
-	case o.Rule != n.Rule:
+	case normalRule(o.Rule) != normalRule(n.Rule):
 		message = undecided + ": " + truncated(n.Rule)
 	case optional(n) && !optional(o):
 		message = "it runs on creates, too, and is not ratcheted: " + truncated(n.Rule)

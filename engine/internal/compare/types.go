@@ -22,7 +22,7 @@ const (
 )
 
 // kindsOf returns the kinds of values that a schema's type accepts, except null.
-func (w *walk) kindsOf(s *Props) kinds {
+func (w *comparison) kindsOf(s *Props) kinds {
 	if s.XIntOrString {
 		return integers | texts
 	}
@@ -117,7 +117,7 @@ func (w *walk) nullable(old, new *Props, at node) {
 }
 
 // knows reports whether API servers validate the format of a schema.
-func (w *walk) knows(s *Props) bool {
+func (w *comparison) knows(s *Props) bool {
 	var types []string
 	switch {
 	case s.XIntOrString:
@@ -142,7 +142,9 @@ func formatName(name string) string {
 	return name
 }
 
-func (w *walk) formats(old, new *Props, at node) {
+// formats compares the formats of a node. implied reports whether all old values have the new format, and kept whether
+// all new ones have the old format.
+func (w *walk) formats(old, new *Props, at node, implied, kept bool) {
 	if old.Format == new.Format && typeName(old) == typeName(new) {
 		return
 	}
@@ -162,8 +164,12 @@ func (w *walk) formats(old, new *Props, at node) {
 		} else if new.Format == "" {
 			kind = "FormatRemoved"
 		}
+	case !was && implied:
+		kind, message = "FormatAdded", "all old values have the format"
 	case !was:
 		kind, impact, message = "FormatAdded", at.tightened(), rejected
+	case !is && kept && w.kindsOf(old)&texts == 0:
+		kind, message = "FormatRemoved", "all values have the format"
 	case !is:
 		kind, impact = "FormatRemoved", careForReaders
 		message = fmt.Sprintf("values need not be a valid %s any more", old.Format)
@@ -173,6 +179,8 @@ func (w *walk) formats(old, new *Props, at node) {
 		}
 	case oldName == newName:
 		impact, message = at.seen(Compatible), "another name of the same format"
+	case implied && kept:
+		message = "all values have both formats"
 	case wider[oldName] == newName:
 		impact, message = at.seen(NeedsCare), fmt.Sprintf("readers can get values that are not a valid %s", old.Format)
 	case wider[newName] == oldName:
@@ -235,7 +243,7 @@ func (w *walk) listMapKeys(old, new []string, at value.Path) {
 		w.report("ListMapKeysChanged", Impact{Stored: NeedsCare, Writers: Breaking}, at, old, new,
 			"other keys identify items: items with equal keys are rejected, except in objects that already have them")
 	case len(old) == len(new):
-		w.report("ListMapKeysChanged", Impact{Stored: NeedsCare}, at, old, new, "the same keys in another order")
+		w.report("ListMapKeysChanged", harmless, at, old, new, "no effect: the same keys in another order")
 	default:
 		w.report("ListMapKeysChanged", careForAll, at, old, new,
 			"more keys identify items: appliers and their managedFields use fewer")

@@ -136,6 +136,10 @@ func (c *comparison) schemas(old, new *CRD, o, n *version) {
 	}
 	c.oldBase, c.newBase, c.schema = c.oldBase.With(at...), c.newBase.With(at...), true
 	w := &walk{comparison: c, oldPreservesAll: oldPreservesAll, newPreservesAll: newPreservesAll}
-	w.node(was, is, node{root: true})
+	before := len(c.Changes) + c.Omitted
+	w.node(partsOf(was, nil), partsOf(is, nil), node{root: true})
 	w.documentation()
+	if len(c.Changes)+c.Omitted == before {
+		w.report("SchemaRewritten", harmless, nil, present{}, present{}, "the schema has another form: it accepts the same values")
+	}
 }

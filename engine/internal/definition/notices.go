@@ -42,8 +42,8 @@ func (s *Source) notices(m *Manifest) (list []Problem) {
 	}
 	if size := s.annotationsApplied(); size > validation.TotalAnnotationSizeLimitB {
 		note(value.Path{value.Name("metadata")}, &hint.Hint{Text: "use kubectl apply --server-side, or shorten descriptions"},
-			"kubectl apply fails: it stores the manifest in an annotation, and the annotations would have %d bytes, more than %d",
-			size, validation.TotalAnnotationSizeLimitB)
+			"kubectl apply fails: it stores the manifest in an annotation, and the annotations would have %d bytes, "+
+				"more than %d", size, validation.TotalAnnotationSizeLimitB)
 	}
 	d := s.Doc
 	for i := range d.Nodes {
@@ -226,7 +226,7 @@ func (s *Source) pathTo(node uint32) (p value.Path) {
 	return p
 }
 
-// shapeAt returns the shape of the values at a path, and whether they are below a type with an UnmarshalJSON of its own.
+// shapeAt returns the shape of the values at a path, and whether they are below a type with its own UnmarshalJSON.
 func (s *Source) shapeAt(m *Manifest, path value.Path) (at schema.Shape, separate bool) {
 	at = shape(m.beta)
 	for _, step := range path {

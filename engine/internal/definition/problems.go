@@ -111,7 +111,7 @@ func (w *walk) value(of schema.Shape, i uint32, hidden bool) {
 	switch {
 	case n.Kind == value.Null || types == nil && of.Reads(w.d.Raw(i)):
 		return
-	case types == nil || !slices.Contains(types, n.Kind.String()) && (n.Kind != value.Int || !slices.Contains(types, "number")):
+	case !slices.Contains(types, n.Kind.String()) && (n.Kind != value.Int || !slices.Contains(types, "number")):
 		if !of.Separate() || !of.Reads(w.d.Raw(i)) { // some types ignore wrong values
 			w.add(&w.wrong, of, i, hidden)
 		}
@@ -179,8 +179,10 @@ func (s *Source) UnreadableType() (text string, at value.Position) {
 		return "must be an object, not " + kindText(kind.String()), s.Doc.PositionAt(nil)
 	}
 	for _, name := range []string{"apiVersion", "kind"} {
-		if c := s.Doc.Field(s.Root, name); c != 0 && s.Doc.Nodes[c].Kind != value.String && s.Doc.Nodes[c].Kind != value.Null {
-			return name + " must be a string, not " + kindText(s.Doc.Nodes[c].Kind.String()), s.Doc.PositionAt(value.Path{value.Name(name)})
+		c := s.Doc.Field(s.Root, name)
+		if kind := s.Doc.Nodes[c].Kind; c != 0 && kind != value.String && kind != value.Null {
+			at = s.Doc.PositionAt(value.Path{value.Name(name)})
+			return name + " must be a string, not " + kindText(kind.String()), at
 		}
 	}
 	return "", at
@@ -229,8 +231,8 @@ func shortText(d *value.Doc, node uint32) string {
 	return "this value"
 }
 
-// strictProblems returns the errors of upstream's strict decoder, in its order, and the unknown and duplicate fields that
-// it does not see.
+// strictProblems returns the errors of upstream's strict decoder, in its order, and the unknown and duplicate fields
+// that it does not see.
 func (s *Source) strictProblems(m *Manifest) (strict, unseen []Problem) {
 	if m.plain || s.Root == 0 && len(m.Strict) == 0 {
 		return nil, nil
@@ -275,7 +277,8 @@ func (s *Source) strictProblems(m *Manifest) (strict, unseen []Problem) {
 	}
 	for i := range unseen {
 		r := &unseen[i]
-		r.Type, r.Text = violation.TypeNotice, notice(r.Text+": API servers drop it, and strict validation does not report it here")
+		r.Type = violation.TypeNotice
+		r.Text = notice(r.Text + ": API servers drop it, and strict validation does not report it here")
 	}
 	return strict, unseen
 }
@@ -332,8 +335,8 @@ func (s *Source) duplicate(text string, at *value.DuplicatePlace) Problem {
 	r.Field, r.Path = at.Path.Dotted(), at.Path.Detach()
 	if at.Before != (value.Position{}) {
 		key := strconv.Quote(at.Path[len(at.Path)-1].Key())
-		r.Hint = &hint.Hint{Text: fmt.Sprintf("the %s of line %d is lost, since the last one counts: merge them, or remove one",
-			key, at.Before.Line)}
+		r.Hint = &hint.Hint{Text: fmt.Sprintf(
+			"the %s of line %d is lost, since the last one counts: merge them, or remove one", key, at.Before.Line)}
 	}
 	return r
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// ForCRD returns a Finder for the manifest of a CRD, whose tree is at root in d. of is the Go type of the CRD. The Finder
-// is valid as long as d is, and needs no Close. root can be 0; there are no hints about values then.
+// ForCRD returns a Finder for the manifest of a CRD, whose tree is at root in d. of is the Go type of the CRD. The
+// Finder is valid as long as d is, and needs no Close. root can be 0; there are no hints about values then.
 func ForCRD(d *value.Doc, root uint32, of schema.Shape, text []byte, yaml bool) *Finder {
 	f := &Finder{top: target{api: of}}
 	if root != 0 {
@@ -80,7 +80,8 @@ func (f *Finder) keyword(path value.Path, node uint32) *Hint {
 			bound = "maximum"
 		}
 		if n.Kind == value.Int || n.Kind == value.Float {
-			return &Hint{Text: key + " is true or false: use " + bound + ": " + string(d.AppendJSON(nil, node)) + " and " + key + ": true"}
+			number := string(d.AppendJSON(nil, node))
+			return &Hint{Text: key + " is true or false: use " + bound + ": " + number + " and " + key + ": true"}
 		}
 	}
 	return nil

@@ -126,8 +126,8 @@ func (f *Finder) below(parent value.Path, here target, key string) *Hint {
 	return h
 }
 
-// target describes the values at a path: by a node of the schema or, for metadata and for CRDs, by a Go type of the API.
-// Nothing is known about the values of the zero target.
+// target describes the values at a path: by a node of the schema or, for metadata and for CRDs, by a Go type of the
+// API. Nothing is known about the values of the zero target.
 type target struct {
 	node *plan.Node
 	api  schema.Shape

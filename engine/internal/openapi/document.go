@@ -16,6 +16,7 @@ import (
 	"crypto/sha512"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 
 	"github.com/crdeval/crdeval/engine/value"
@@ -32,12 +33,18 @@ const (
 	V2Form
 )
 
-// reference returns the prefix of a definition's name in a $ref.
-func (f Form) reference() string {
+// prefix returns the prefix of a definition's name in a $ref.
+func (f Form) prefix() string {
 	if f == V2Form {
 		return "#/definitions/"
 	}
 	return "#/components/schemas/"
+}
+
+// reference returns the $ref of a definition, a URL whose fragment is escaped: a kind can contain U+0130 and U+212A,
+// which have ASCII letters as their lower case.
+func (f Form) reference(name string) string {
+	return "#" + (&url.URL{Fragment: f.prefix()[1:] + name}).EscapedFragment()
 }
 
 // ConflictError reports that two CRDs define the same kind in one group and version. The names controller of an API

@@ -62,6 +62,21 @@ func TestWords(t *testing.T) {
 	}
 }
 
+// TestReference: a reference is a URL, so characters outside ASCII are escaped.
+func TestReference(t *testing.T) {
+	for _, tc := range []struct{ name, want string }{
+		{"com.p.v1.XList", "com.p.v1.XList"}, {"com.p.v1.İ", "com.p.v1.%C4%B0"},
+		{"com.p.v1.My-KelvinList", "com.p.v1.My-%E2%84%AAelvinList"},
+	} {
+		if got := V3Form.reference(tc.name); got != "#/components/schemas/"+tc.want {
+			t.Errorf("v3 %s, want %s", got, tc.want)
+		}
+		if got := V2Form.reference(tc.name); got != "#/definitions/"+tc.want {
+			t.Errorf("v2 %s, want %s", got, tc.want)
+		}
+	}
+}
+
 // TestStatic checks the embedded static.json, which otherwise fails only with the first document.
 func TestStatic(t *testing.T) {
 	s := static()
@@ -72,7 +87,7 @@ func TestStatic(t *testing.T) {
 			continue
 		}
 		for _, f := range []Form{V2Form, V3Form} {
-			if wrong := (f ^ 1).reference(); strings.Contains(string(d.text(f)), wrong) {
+			if wrong := (f ^ 1).prefix(); strings.Contains(string(d.text(f)), wrong) {
 				t.Errorf("%s refers to %s in form %d", name, wrong, f)
 			}
 		}

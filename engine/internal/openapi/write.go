@@ -102,7 +102,7 @@ func (w *writer) value(j *apiextensionsv1.JSON) {
 // ref writes a schema that only has a $ref.
 func (w *writer) ref(name string) {
 	w.open('{')
-	w.key("$ref").text(w.form.reference() + name)
+	w.key("$ref").text(w.form.reference(name))
 	w.close('}')
 }
 
@@ -112,7 +112,7 @@ func (w *writer) described(name, description string) {
 	w.open('{')
 	w.key("description").text(description)
 	if w.form == V2Form {
-		w.key("$ref").text(w.form.reference() + name)
+		w.key("$ref").text(w.form.reference(name))
 	} else {
 		w.key("allOf").open('[')
 		w.ref(name)

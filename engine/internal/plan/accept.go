@@ -18,6 +18,8 @@ type Mode struct {
 	StatusOnly bool
 	// Decoded: the object was shaped before and possibly mutated. The walk doubts what it would have to prune or drop.
 	Decoded bool
+	// Defaulted: the object has its defaults. The walk doubts what it would have to fill in.
+	Defaulted bool
 	// Limits bound what defaults may add. Beyond them the walk doubts.
 	Limits value.Limits
 	// Stop aborts the walk with a doubt. It may be nil.
@@ -116,6 +118,10 @@ func (w *acceptor) array(n *Node, i uint32) bool {
 			}
 			continue
 		case d.Nodes[c].Kind == value.Null && n.Items.Default != nil && n.Items.Flags&Nullable == 0 && !w.undefaulted:
+			if w.Defaulted {
+				w.doubt = true
+				return false
+			}
 			w.replace(n.Items, i, c)
 			dirty = true
 		}

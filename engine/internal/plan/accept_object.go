@@ -54,7 +54,7 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 			keep = w.keepNulls
 			if child.Default != nil && (!status || !w.resets) {
 				keep = true
-				if !w.undefaulted {
+				if w.doubt = w.doubt || w.Defaulted; !w.undefaulted {
 					w.replace(child, i, c)
 				}
 			}
@@ -138,6 +138,10 @@ func (w *acceptor) defaults(n *Node, i uint32, base int, last uint32) bool {
 		status := n.Flags&Root != 0 && name == statusName
 		if status && w.resets {
 			continue
+		}
+		if w.Defaulted {
+			w.doubt = true
+			return false
 		}
 		if status && w.StatusOnly {
 			w.shaping, w.dropping = false, false

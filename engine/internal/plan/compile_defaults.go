@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
@@ -53,34 +52,10 @@ func (c *compiler) fragment(d *value.Doc, fragments *value.Fragments, n *Node) (
 		return nil, false, fmt.Errorf("cannot be pruned")
 	}
 	if d.Nodes[root].Flags&value.Dirty != 0 {
-		raw = appendVerbatim(nil, d, root)
+		raw = d.AppendDecoded(nil, root)
 	}
 	f, err = fragments.Add("", raw)
 	return f, hasNull(d, root), err
-}
-
-// appendVerbatim prints a tree with its scalars as they were written, since 1.0 must stay a float.
-func appendVerbatim(dst []byte, d *value.Doc, i uint32) []byte {
-	switch k := d.Nodes[i].Kind; k {
-	case value.Object, value.Array:
-		open, shut := byte('['), byte(']')
-		if k == value.Object {
-			open, shut = '{', '}'
-		}
-		dst = append(dst, open)
-		for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
-			if c != d.Nodes[i].First {
-				dst = append(dst, ',')
-			}
-			if k == value.Object {
-				key, _ := json.Marshal(d.Key(c)) // cannot fail for a string
-				dst = append(append(dst, key...), ':')
-			}
-			dst = appendVerbatim(dst, d, c)
-		}
-		return append(dst, shut)
-	}
-	return append(dst, d.Raw(i)...)
 }
 
 func hasNull(d *value.Doc, i uint32) bool {

@@ -86,7 +86,7 @@ func (c *compiler) defaultInMeta(s *apiextensionsv1.JSONSchemaProps) *apiextensi
 	coerced := *s
 	coerced.Default = nil
 	if node != 0 {
-		coerced.Default = &apiextensionsv1.JSON{Raw: appendVerbatim(nil, d, node)}
+		coerced.Default = &apiextensionsv1.JSON{Raw: d.AppendDecoded(nil, node)}
 	}
 	return &coerced
 }

@@ -383,13 +383,8 @@ func (c *candidates) hinted(hints []*Hint, near bool) {
 		}
 	}
 	for i := range c.n.XValidations {
-		for _, known := range functionTexts {
-			if slices.ContainsFunc(known.names,
-				func(name string) bool { return strings.Contains(c.n.XValidations[i].Rule, name) }) {
-				for _, s := range known.texts {
-					c.add(text(s))
-				}
-			}
+		for _, s := range FunctionTexts(c.n.XValidations[i].Rule) {
+			c.add(text(s))
 		}
 	}
 }
@@ -453,10 +448,8 @@ func (g *Generator) varyValue(r Random, o *Tree, at, top value.Path, found []val
 	case k < 10:
 		g.change(r, o, at, 20)
 	case k < 12:
-		for _, known := range functionTexts {
-			if slices.ContainsFunc(known.names, func(name string) bool { return strings.Contains(rule, name) }) {
-				g.Put(r, o, at, text(pick(r, known.texts)))
-			}
+		if texts := FunctionTexts(rule); texts != nil {
+			g.Put(r, o, at, text(pick(r, texts)))
 		}
 	default:
 		list := g.Candidates(r, at, also...)

@@ -164,7 +164,11 @@ func (m *merger) collect(r Random, s *schema.Props, depth int) {
 			}
 		}
 	}
-	if s.Not != nil {
+	switch {
+	case s.Not == nil:
+	case s.Not.Not != nil:
+		m.clause(r, s.Not.Not, depth)
+	default:
 		m.forbid(r, s.Not, nil)
 	}
 }

@@ -70,8 +70,10 @@ func (g *Generator) ValidFrom(r Random, judge Judge, objects int, object func(Ra
 // Repair changes an object at a fault, so that the fault may be gone.
 func (g *Generator) Repair(r Random, o *Tree, f Fault) {
 	g.density, g.left = pick(r, densities[:3]), 300
-	if f.Rule != "" && g.repairRule(r, o, f) {
-		return
+	if f.Rule != "" {
+		if g.solver != nil && r.chance(90) && g.solver.Solve(r, o, f.Path, f.Rule, true) || g.repairRule(r, o, f) {
+			return
+		}
 	}
 	path := f.Path
 	for len(path) > 0 && o.Follow(path[:len(path)-1]) == nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -251,10 +250,20 @@ func (g *Generator) candidate(r Random, n *node, try int) string {
 }
 
 // textsFor returns strings that functions in the rules of a schema accept, or nil.
-func textsFor(n *node) []string {
+func textsFor(n *node) (texts []string) {
 	for i := range n.XValidations {
-		for _, known := range functionTexts {
-			if slices.ContainsFunc(known.names, func(name string) bool { return strings.Contains(n.XValidations[i].Rule, name) }) {
+		if texts = FunctionTexts(n.XValidations[i].Rule); texts != nil {
+			break
+		}
+	}
+	return texts
+}
+
+// FunctionTexts returns strings that the first known function accepts which a rule calls, or nil.
+func FunctionTexts(rule string) []string {
+	for _, known := range functionTexts {
+		for _, name := range known.names {
+			if strings.Contains(rule, name+"(") {
 				return known.texts
 			}
 		}
@@ -262,13 +271,18 @@ func textsFor(n *node) []string {
 	return nil
 }
 
-// functionTexts are strings that functions of the rules accept.
+// functionTexts are strings that functions accept. The names are those of functions, or ends of them.
 var functionTexts = []struct{ names, texts []string }{
-	{[]string{"uantity("}, []string{"0", "1", "100m", "10Gi", "1.5", "2k", "1e3"}},
-	{[]string{"duration("}, []string{"0s", "1s", "1h30m", "500ms", "10m"}},
-	{[]string{"timestamp("}, []string{"2024-02-29T12:00:00Z", "1999-12-31T23:59:59.5+01:00"}},
-	{[]string{"isURL(", "url("}, []string{"http://a.example.com", "https://a.example.com:8443/x?y=z"}},
-	{[]string{"isCIDR(", "cidr("}, []string{"10.0.0.0/8", "192.168.1.0/24", "fd00::/8"}},
-	{[]string{"isIP(", "ip("}, []string{"10.0.0.1", "192.168.1.255", "fd00::1"}},
-	{[]string{"emver("}, []string{"1.2.3", "0.0.1-rc.1"}},
+	{[]string{"uantity"}, []string{"0", "1", "100m", "10Gi", "1.5", "2k", "1e3"}},
+	{[]string{"duration"}, []string{"0s", "1s", "1h30m", "500ms", "10m"}},
+	{[]string{"timestamp"}, []string{"2024-02-29T12:00:00Z", "1999-12-31T23:59:59.5+01:00"}},
+	{[]string{"isURL", "url"}, []string{"http://a.example.com", "https://a.example.com:8443/x?y=z"}},
+	{[]string{"CIDR", "cidr"}, []string{"10.0.0.0/8", "10.0.0.0/24", "192.168.1.0/24", "0.0.0.0/0", "10.0.0.1/32", "fd00::/8",
+		"fd00::/64"}},
+	{[]string{"IP", "ip", "isCanonical"}, []string{"10.0.0.1", "192.168.1.255", "fd00::1", "127.0.0.1", "::1", "169.254.0.1",
+		"fe80::1", "224.0.0.1", "ff02::1", "0.0.0.0", "8.8.8.8", "2001:db8::1"}},
+	{[]string{"emver"}, []string{"1.2.3", "0.0.1-rc.1"}},
+	{[]string{"int"}, []string{"0", "1", "10"}},
+	{[]string{"double"}, []string{"0.5", "1", "100.25"}},
+	{[]string{"bool"}, []string{"true", "false"}},
 }

@@ -19,7 +19,7 @@ func ShapeOf(t reflect.Type) Shape {
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
-// Separate reports whether the type has an UnmarshalJSON of its own. The strict decoder does not look below such values.
+// Separate reports whether the type has an UnmarshalJSON of its own. The strict decoder does not look below its values.
 func (s Shape) Separate() bool { return s.t != nil && reflect.PointerTo(s.t).Implements(unmarshaler) }
 
 // Is reports whether the shape is that of a type.

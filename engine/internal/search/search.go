@@ -57,6 +57,8 @@ type Search struct {
 	Bases []*sample.Tree
 	// Update says that the pair needs an old object.
 	Update bool
+	// Defaults are schemas of the objects. The search leaves out values that have a default in one of them.
+	Defaults []*schema.Props
 	// Tries bounds the pairs that are evaluated before one is found.
 	Tries int
 	Seed  uint64
@@ -191,6 +193,25 @@ func (s *run) try(r sample.Random, g *sample.Generator, o, old *sample.Tree) err
 	return err
 }
 
+// mostLeftOut bounds the defaulted values that are left out one by one.
+const mostLeftOut = 16
+
+// leaveOut tries an object without its defaulted values: without all of them, then without each of them.
+func (s *run) leaveOut(r sample.Random, g *sample.Generator, o, old *sample.Tree) error {
+	if s.Defaults == nil || s.found != nil {
+		return nil
+	}
+	paths := sample.Defaulted(o, s.Defaults...)
+	if len(paths) == 0 {
+		return nil
+	}
+	err := s.try(r, g, o.WithoutPaths(paths...), old)
+	for i := 0; i < min(len(paths), mostLeftOut) && len(paths) > 1 && err == nil && s.found == nil; i++ {
+		err = s.try(r, g, o.WithoutPaths(paths[i]), old)
+	}
+	return err
+}
+
 // keep adds a valid object to the pool.
 func (s *run) keep(r sample.Random, o *sample.Tree) {
 	if len(s.pool) < mostPooled {
@@ -218,13 +239,20 @@ func (s *run) aimed(r sample.Random, g *sample.Generator, aim *Aim, round int) e
 	if !s.Update {
 		old = nil
 	}
+	if err := s.leaveOut(r, g, base, old); err != nil || s.found != nil {
+		return err
+	}
 	if len(aim.Rules) == 0 || round == 0 {
 		for _, c := range g.Candidates(r, aim.Path, aim.Also...) {
 			o := base.Clone()
 			if !g.Put(r, o, aim.Path, c) {
 				continue
 			}
-			if err := s.try(r, g, o, old); err != nil || s.found != nil {
+			err := s.try(r, g, o, old)
+			if err == nil {
+				err = s.leaveOut(r, g, o, old)
+			}
+			if err != nil || s.found != nil {
 				return err
 			}
 		}
@@ -239,7 +267,11 @@ func (s *run) aimed(r sample.Random, g *sample.Generator, aim *Aim, round int) e
 		}
 		o := from.Clone()
 		g.Vary(r, o, aim.Path, aim.Rules[k%len(aim.Rules)], aim.Also...)
-		if err := s.try(r, g, o, old); err != nil || s.found != nil {
+		err := s.try(r, g, o, old)
+		if err == nil {
+			err = s.leaveOut(r, g, o, old)
+		}
+		if err != nil || s.found != nil {
 			return err
 		}
 	}

@@ -105,7 +105,8 @@ func (w *walker) is(want value.Kind, node uint32, at value.Path) bool {
 // leaf decodes a value to find out whether its type can hold it.
 func (w *walker) leaf(node uint32, at value.Path, of reflect.Type) {
 	kind, want := w.d.Nodes[node].Kind, wantOf(of)
-	if want == "string" && kind == value.String && of.Kind() == reflect.String || want == "boolean" && (kind == value.True || kind == value.False) {
+	isBoolean := kind == value.True || kind == value.False
+	if kind == value.String && of.Kind() == reflect.String || isBoolean && want == "boolean" {
 		return
 	}
 	if utiljson.Unmarshal(w.d.AppendJSON(nil, node), reflect.New(of).Interface()) == nil {
@@ -144,7 +145,11 @@ func (w *walker) add(node uint32, at value.Path, want, detail string) {
 	if detail == "" {
 		detail = WrongType(want, w.d.Nodes[node].Kind)
 	}
-	v := violation.Reason(violation.Decode, violation.TypeDecode, at.Bracketed(), detail, at)
+	name := ""
+	if len(at) > 0 {
+		name = at.Bracketed()
+	}
+	v := violation.Reason(violation.Decode, violation.TypeDecode, name, detail, at)
 	v.Node, v.Want = node, want
 	switch w.d.Nodes[node].Kind {
 	case value.Array, value.Object:

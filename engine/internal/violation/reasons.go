@@ -22,7 +22,8 @@ const (
 // IsReason reports whether a type is one of the above. Violations of other types are causes of upstream's Status.
 func IsReason(t field.ErrorType) bool {
 	switch t {
-	case TypeSyntax, TypeDecode, TypeUnknownField, TypeDuplicateField, TypeRejected, TypeRatcheted, TypeDeprecated, TypeNotice, TypeWarning:
+	case TypeSyntax, TypeDecode, TypeUnknownField, TypeDuplicateField, TypeRejected,
+		TypeRatcheted, TypeDeprecated, TypeNotice, TypeWarning:
 		return true
 	}
 	return false

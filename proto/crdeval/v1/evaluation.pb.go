@@ -156,9 +156,9 @@ const (
 	// patch is applied first. Returns `object`, for an update also `old_object`, both in the version of the request, and
 	// any rejection so far.
 	AdmissionStage_ADMISSION_STAGE_DECODE AdmissionStage = 2
-	// The path from the end of mutating admission. Adds defaults again, prepares status and generation, validates, runs
-	// rules, and converts to the storage version. `field_validation` has no effect. INVALID_ARGUMENT for an item with a
-	// patch.
+	// The path from the end of mutating admission. Adds defaults again, as if a webhook had changed the object, prepares
+	// status and generation, validates, runs rules, and converts to the storage version. `field_validation` has no effect.
+	// INVALID_ARGUMENT for an item with a patch.
 	AdmissionStage_ADMISSION_STAGE_FINISH AdmissionStage = 3
 	// The beginning of ADMISSION_STAGE_DECODE, for a server that decodes a body before it knows whether the write is a
 	// creation or an update. Decodes, prunes and defaults the object. Keeps all metadata, and compares neither name nor
@@ -166,10 +166,10 @@ const (
 	// INVALID_ARGUMENT for an item with `old_object`, `patch`, `subresource` or
 	// `generated_name`: the body of a write to the status is decoded like any other.
 	AdmissionStage_ADMISSION_STAGE_BODY AdmissionStage = 4
-	// ADMISSION_STAGE_FINISH without the storage, for a server that stores the object itself. Adds defaults again,
-	// prepares status and generation, validates, and runs rules. Does not convert to the storage version and back, and
-	// keeps resourceVersion and selfLink. Returns neither `stored_object`, `deletes` nor `unchanged`. INVALID_ARGUMENT
-	// for an item with a patch, and with `include`.
+	// ADMISSION_STAGE_FINISH without defaults and without the storage, for a server that stores the object itself. Prepares
+	// status and generation, validates, and runs rules. Call Default before, if admission or server-side apply has changed
+	// the object. Does not convert to the storage version and back, and keeps resourceVersion and selfLink. Returns neither
+	// `stored_object`, `deletes` nor `unchanged`. INVALID_ARGUMENT for an item with a patch, and with `include`.
 	AdmissionStage_ADMISSION_STAGE_VALIDATE AdmissionStage = 5
 	// ADMISSION_STAGE_BODY, and returns as `valid` whether ADMISSION_STAGE_VALIDATE would accept the decoded object. A
 	// server that does not change the object in between needs no second call. The other fields of the item are those of
@@ -1332,7 +1332,8 @@ type Verdict struct {
 	// then call ADMISSION_STAGE_VALIDATE.
 	Valid *bool `protobuf:"varint,17,opt,name=valid,proto3,oneof" json:"valid,omitempty"`
 	// With FIELD_VALIDATION_STRICT and ADMISSION_STAGE_ALL: the violations that remain once the unknown and duplicate
-	// fields are fixed for which the object is rejected. They are not a part of the rejection.
+	// fields are fixed for which the object is rejected. They are not a part of the rejection. Empty for an update of a CRD
+	// that converts with a webhook.
 	Next          []*Violation `protobuf:"bytes,18,rep,name=next,proto3" json:"next,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -34,7 +34,7 @@ const (
 	RegistrationOutcome_REGISTRATION_OUTCOME_UNSPECIFIED RegistrationOutcome = 0
 	// The catalog had no CRD with this name.
 	RegistrationOutcome_REGISTRATION_OUTCOME_CREATED RegistrationOutcome = 1
-	// The CRD changed: it has a new revision, or another `not_older_than`, or with `as_stored` another status or metadata.
+	// The CRD changed: it has a new revision, `not_older_than` or stored version, or with `as_stored` status or metadata.
 	RegistrationOutcome_REGISTRATION_OUTCOME_UPDATED RegistrationOutcome = 2
 	// The revision was already current. Nothing changed, the etag included.
 	RegistrationOutcome_REGISTRATION_OUTCOME_UNCHANGED RegistrationOutcome = 3
@@ -2441,7 +2441,8 @@ type DiffCrdRequest struct {
 	// Search a counterexample for each change that can reject a write, with at most this number of evaluated writes for
 	// each change. At most 100,000. The search ends after half of the time until the deadline of the call. If `manifest`
 	// is rejected as an update, the search evaluates it as a new CRD. If it is rejected as a new CRD too, there is no
-	// search. Default: 0, no search.
+	// search. Default: 0, a short search for changes whose effect on writes the schemas do not decide, such as changed
+	// rules and defaults.
 	CounterexampleTries int32 `protobuf:"varint,8,opt,name=counterexample_tries,json=counterexampleTries,proto3" json:"counterexample_tries,omitempty"`
 	unknownFields       protoimpl.UnknownFields
 	sizeCache           protoimpl.SizeCache
@@ -2555,9 +2556,12 @@ type DiffCrdResponse struct {
 	ReplayResults []*ReplayResult `protobuf:"bytes,7,rep,name=replay_results,json=replayResults,proto3" json:"replay_results,omitempty"`
 	// The registered CRD that `manifest` was compared with, at that revision, without its manifest. Absent if `base` is
 	// set in the request.
-	Base          *Crd `protobuf:"bytes,8,opt,name=base,proto3" json:"base,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Base *Crd `protobuf:"bytes,8,opt,name=base,proto3" json:"base,omitempty"`
+	// Whether the time of the search for counterexamples was over before it was complete. The response has the objects
+	// that were found until then. Changes without an object were searched with fewer tries than requested, or not at all.
+	SearchIncomplete bool `protobuf:"varint,9,opt,name=search_incomplete,json=searchIncomplete,proto3" json:"search_incomplete,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *DiffCrdResponse) Reset() {
@@ -2644,6 +2648,13 @@ func (x *DiffCrdResponse) GetBase() *Crd {
 		return x.Base
 	}
 	return nil
+}
+
+func (x *DiffCrdResponse) GetSearchIncomplete() bool {
+	if x != nil {
+		return x.SearchIncomplete
+	}
+	return false
 }
 
 // Request of CreateCatalog.
@@ -3299,7 +3310,7 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\brevision\x18\x05 \x01(\tR\brevision\x12.\n" +
 	"\aobjects\x18\x06 \x03(\v2\x14.crdeval.v1.DocumentR\aobjects\x12\x19\n" +
 	"\bat_least\x18\a \x01(\tR\aatLeast\x121\n" +
-	"\x14counterexample_tries\x18\b \x01(\x05R\x13counterexampleTries\"\xf6\x02\n" +
+	"\x14counterexample_tries\x18\b \x01(\x05R\x13counterexampleTries\"\xa3\x03\n" +
 	"\x0fDiffCrdResponse\x12:\n" +
 	"\fchange_class\x18\x01 \x01(\x0e2\x17.crdeval.v1.ChangeClassR\vchangeClass\x12/\n" +
 	"\achanges\x18\x02 \x03(\v2\x15.crdeval.v1.CrdChangeR\achanges\x12'\n" +
@@ -3308,7 +3319,8 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\x06report\x18\x05 \x01(\v2\x15.crdeval.v1.CrdReportR\x06report\x12\x1c\n" +
 	"\tidentical\x18\x06 \x01(\bR\tidentical\x12?\n" +
 	"\x0ereplay_results\x18\a \x03(\v2\x18.crdeval.v1.ReplayResultR\rreplayResults\x12#\n" +
-	"\x04base\x18\b \x01(\v2\x0f.crdeval.v1.CrdR\x04base\"[\n" +
+	"\x04base\x18\b \x01(\v2\x0f.crdeval.v1.CrdR\x04base\x12+\n" +
+	"\x11search_incomplete\x18\t \x01(\bR\x10searchIncomplete\"[\n" +
 	"\x14CreateCatalogRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x12)\n" +
 	"\x10kubernetes_minor\x18\x02 \x01(\x05R\x0fkubernetesMinor\"\\\n" +

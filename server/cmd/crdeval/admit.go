@@ -20,6 +20,7 @@ type admitCommand struct {
 	Base string `env:"-" help:"Evaluate only the changes since the merge base of HEAD and this commit, such as origin/main. Objects and CRDs that existed are updated. Needs --repository." placeholder:"COMMIT"`
 
 	AllowMissingCRDs bool `name:"allow-missing-crds" help:"Objects without a CRD are counted, but are no errors."`
+	AllowEmpty       bool `help:"A run that evaluates nothing is no error, such as a hook that gets only templates."`
 
 	Namespace       string  `short:"n" default:"default" help:"Namespace of objects without one."`
 	Subresource     string  `help:"Update a subresource: status, or scale (the files contain autoscaling/v1 Scales). Needs --old or a patch." placeholder:"NAME" enum:",status,scale" default:""`

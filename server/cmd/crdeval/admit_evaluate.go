@@ -45,8 +45,14 @@ func (a *admission) candidates(ctx context.Context, o *outcome) (crds []*workspa
 	switch {
 	case reason != "":
 		o.skip(skipKind, reason)
+	case w.IsTemplate:
+		o.skip(workspace.SkipTemplate, "a part of a template: it contains {{ or {%")
+	case w.AsCRD() != nil:
+		o.Class = workspace.ClassFragment
+		o.skip(string(o.Class), "the CustomResourceDefinition has no group, kind or versions")
 	case w.Err != nil && a.command.Repository && !w.MayBeObject():
-		o.skip(string(workspace.ClassUntyped), "it is not YAML, and has no apiVersion and no kind")
+		o.Class = workspace.ClassUntyped
+		o.skip(string(o.Class), "it cannot be read, and has no apiVersion and no kind")
 	case w.Err != nil:
 		o.fail(workspace.ClassUnreadable, w.Err)
 	case w.err != nil:
@@ -62,6 +68,8 @@ func (a *admission) candidates(ctx context.Context, o *outcome) (crds []*workspa
 		switch without := errors.As(err, new(*workspace.WithoutCRDError)); {
 		case err == nil:
 			return crds, true
+		case without && w.apiVersion == "v1" && w.kind == "List":
+			o.fail(workspace.ClassUnreadable, errors.New("the field items of the List is missing or not a list"))
 		case without && workspace.IsBuiltIn(w.apiVersion):
 			o.Class = workspace.ClassBuiltIn
 		case without && a.registered():
@@ -118,6 +126,9 @@ func (a *admission) answer(ctx context.Context, list []asked, o engine.Evaluatio
 		all := make([]workspace.Answer, len(of.crds))
 		for i, crd := range of.crds {
 			all[i] = workspace.Answer{CRDs: []*workspace.CRD{crd}, Verdict: answers[i].verdict, Err: answers[i].err}
+			if v := all[i].Verdict; v != nil {
+				v.Warnings = slices.Concat(of.write.Warnings, v.Warnings)
+			}
 		}
 		answers = answers[len(of.crds):]
 		of.answers = workspace.Combine(all)
@@ -137,14 +148,16 @@ func (a *admission) finish(o *outcome) {
 		o.answers = nil
 		o.fail(workspace.ClassWithoutCRD, &workspace.WithoutCRDError{
 			APIVersion: w.apiVersion, Kind: w.kind, Similar: similar, SimilarGroup: group})
-	case err == nil && a.command.Repository && workspace.HasPlaceholders(w.Manifest, o.answers[0].Verdict):
+	case engine.ReasonOf(err) == engine.ReasonVersionNotFound, engine.ReasonOf(err) == engine.ReasonVersionNotServed:
 		o.answers = nil
-		o.skip(placeholders, "it has placeholders such as ${NAME} or {{ name }} where its values would be invalid: render it first")
+		o.fail(workspace.ClassWithoutCRD, err)
+	case err == nil && a.command.Repository:
+		if skip := workspace.Placeholders(w.Manifest, o.answers[0].Verdict); skip.Kind != "" {
+			o.answers = nil
+			o.skip(skip.Kind, skip.Reason)
+		}
 	}
 }
 
-// Kinds of skipped documents, for counts.
-const (
-	skipKind     = "document of --skip-kind"
-	placeholders = "document with placeholders"
-)
+// skipKind is the kind of documents that --skip-kind skips, for counts.
+const skipKind = "of --skip-kind"

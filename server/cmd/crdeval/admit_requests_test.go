@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/input"
 )
 
@@ -33,15 +34,20 @@ func TestScaleOf(t *testing.T) {
 			if err := os.WriteFile(scale, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			in, err := (&admitCommand{Files: []string{scale}, Old: []string{old}, Namespace: "default", Subresource: "scale"}).inputs(input.Reader{})
+			command := &admitCommand{Old: []string{old}, Namespace: "default", Subresource: "scale"}
+			w, err := newWriter(t.Context(), command, input.Reader{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			write := w.write(workspace.Parse(workspace.Source{Name: scale}, []byte(text), 0).Manifests[0])
 			if c.err != "" {
-				if err == nil || !strings.Contains(err.Error(), c.err) {
-					t.Fatalf("%v, want %s", err, c.err)
+				if write.err == nil || !strings.Contains(write.err.Error(), c.err) {
+					t.Fatalf("%v, want %s", write.err, c.err)
 				}
 				continue
 			}
-			if err != nil || len(in.writes) != 1 || in.writes[0].kind != c.kind || (in.writes[0].old != nil) != (c.kind != "Scale") {
-				t.Fatalf("%v, %+v, want %s", err, in, c.kind)
+			if write.kind != c.kind || (write.old != nil) != (c.kind != "Scale") || (write.err != nil) != (c.kind == "Scale") {
+				t.Fatalf("%+v, want %s", write, c.kind)
 			}
 		}
 	}
@@ -90,19 +96,19 @@ func TestAdmitRepository(t *testing.T) {
 		code int
 		want []string
 	}{
-		{". ", exitError, []string{"cm.yaml:1: ConfigMap a: error: ", "values.yaml:1: a document without a kind: error: ", "kite.yaml: Kite a: allowed", "2 documents could not be checked"}},
-		{"--skip-other-kinds .", 0, []string{"kite.yaml: Kite a: allowed\n1 object: 1 allowed, 0 rejected; skipped 2 documents: 1 ConfigMap, 1 without kind\n"}},
-		{"--skip-other-kinds -R kite.yaml below", exitRejected, []string{"below/kite.yaml: Kite b: rejected\n", "2 objects: 1 allowed, 1 rejected; skipped 1 document: 1 without kind\n"}},
-		{"--skip-other-kinds -R .", exitError, []string{"more/kind.yaml:1: Kite d: error: ", "more/version.yaml:1: Kite d: error: ", "skipped 4 documents: 1 ConfigMap, 3 without kind\n"}},
-		{"--skip-other-kinds none", 0, []string{"0 objects: 0 allowed, 0 rejected; skipped 1 document: 1 without kind\n"}},
-		{"--skip-other-kinds -v cm.yaml", 0, []string{"cm.yaml:1: ConfigMap a: skipped: no CRD for ConfigMap (v1)"}},
-		{"--skip-other-kinds -o junit cm.yaml", 0, []string{`tests="1" failures="0" errors="0" skipped="1"`, `<skipped message="no CRD for ConfigMap (v1)`}},
-		{"--skip-other-kinds -o json cm.yaml", 0, []string{`"skipped":"no CRD for ConfigMap (v1)`}},
+		{". ", exitError, []string{"values.yaml:1: a document without a kind: error: ", "kite.yaml: Kite a: allowed", "not checked: 1 object of built-in kinds", "1 document could not be checked"}},
+		{"--skip-other-kinds .", 0, []string{"kite.yaml: Kite a: allowed\n1 object: 1 allowed, 0 rejected\nnot checked: 1 object of built-in kinds\nskipped 1 document: 1 that are not manifests\n"}},
+		{"--skip-other-kinds -R kite.yaml below", exitRejected, []string{"below/kite.yaml: Kite b: rejected\n", "2 objects: 1 allowed, 1 rejected\nskipped 1 document: 1 that are not manifests\n"}},
+		{"--skip-other-kinds -R .", exitError, []string{"more/version.yaml:1: Kite d: error: ", "skipped 4 documents: 4 that are not manifests\n"}},
+		{"--skip-other-kinds none", exitError, []string{"0 objects: 0 allowed, 0 rejected\nskipped 1 document: 1 that are not manifests\n", "nothing was evaluated"}},
+		{"-v cm.yaml", exitError, []string{"cm.yaml:1: ConfigMap a: not checked: ConfigMap is a built-in kind"}},
+		{"-o junit cm.yaml", exitError, []string{`tests="1" failures="0" errors="0" skipped="1"`, `<skipped message="the kind is built in`}},
+		{"-o json cm.yaml", exitError, []string{`"class":"built-in kind"`, `"builtin":1`}},
 		{"--skip-other-kinds typo", exitError, []string{"typo/kite.yaml:1: kite a: error: no CRD for kite (example.com/v1): did you mean Kite (example.com)?"}},
-		{"--skip-other-kinds typo/kyte.yml", exitError, []string{"no CRD for Kyte (example.com/v1): the given CRDs of this group have the kinds Kite"}},
-		{"null.yaml", 0, []string{"0 objects: 0 allowed, 0 rejected\n"}},
+		{"--skip-other-kinds typo/kyte.yml", exitError, []string{"no CRD for Kyte (example.com/v1): did you mean Kite (example.com)?"}},
+		{"null.yaml", exitError, []string{"0 objects: 0 allowed, 0 rejected\n"}},
 		{"--skip-other-kinds list", exitError, []string{"list/items.json:1: List: error: the field items of the List is missing or not a list\n"}},
-		{"empty", 0, []string{"0 objects: 0 allowed, 0 rejected\n"}},
+		{"empty", exitError, []string{"0 objects: 0 allowed, 0 rejected\n"}},
 		{"empty/comments.yaml kite.yaml", 0, []string{"kite.yaml: Kite a: allowed\n1 object: 1 allowed, 0 rejected\n"}},
 		{"--crds empty kite.yaml", exitError, []string{"empty has no CustomResourceDefinition"}},
 		{"hidden", exitError, []string{"the directory has no .yaml, .yml or .json file"}},
@@ -112,7 +118,7 @@ func TestAdmitRepository(t *testing.T) {
 		{"--skip-other-kinds . --old kite.yaml --old none", 0, []string{"kite.yaml: Kite a: allowed as an update\n"}},
 		{"-p {spec:{size:many}} kite.yaml", exitRejected, []string{"rejected as a patch"}},
 		{"--patch= kite.yaml", exitRejected, []string{"rejected as a patch"}},
-		{"cm.yaml below/kite.yaml", exitError, []string{"2 objects: 0 allowed, 1 rejected, 1 error\n"}},
+		{"cm.yaml below/kite.yaml", exitRejected, []string{"1 object: 0 allowed, 1 rejected\n"}},
 		{"-o yaml kite.yaml --old kite.yaml", 0, []string{"  name: a\n  namespace: default\nspec:"}},
 	} {
 		for _, at := range [][]string{nil, {"--server", socket}} {
@@ -146,7 +152,7 @@ func TestStrictDecoding(t *testing.T) {
 		}
 	}
 	code, stdout, _ = invoke(t, "", "admit", "--crds", "admit-crd.yaml", "--field-validation", "warn", path)
-	if code != exitRejected || !strings.Contains(stdout, `warning: line 12: key "size" already set`) {
+	if code != exitRejected || !strings.Contains(stdout, path+`:12:3: warning: duplicate field "spec.size"`) {
 		t.Errorf("%d\n%s", code, stdout)
 	}
 }

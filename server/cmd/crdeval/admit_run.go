@@ -8,6 +8,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
+	"github.com/crdeval/crdeval/server/download"
 	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/terminal"
 )
@@ -115,12 +116,16 @@ func (a *admission) read(ctx context.Context, files input.Reader, w *writer) err
 	for f := range files.Files(ctx, a.command.Files...) {
 		switch {
 		case ctx.Err() != nil:
-			return errInterrupted
+			return workspace.ErrInterrupted
 		case f.Err != nil:
 			a.total.unreadable = append(a.total.unreadable, f)
-		case !given[f.Path]: // else its CRDs are known
+		default:
 			a.total.skip(f)
-			a.workspace.Set(f)
+			if given[f.Path] { // its CRDs are known
+				f.Manifests = slices.DeleteFunc(f.Manifests, func(m *workspace.Manifest) bool { return m.AsCRD() != nil || m.Conversion })
+			} else {
+				a.workspace.Set(f)
+			}
 			if read = append(read, f); a.base != nil {
 				a.base.addChanged(f)
 			}
@@ -146,11 +151,16 @@ func (a *admission) read(ctx context.Context, files input.Reader, w *writer) err
 func (a *admission) readGiven(ctx context.Context, files input.Reader, name string) error {
 	found := false
 	for f := range files.Given(ctx, name) {
-		if f.Err != nil {
+		switch {
+		case ctx.Err() != nil:
+			return workspace.ErrInterrupted
+		case f.Err != nil:
 			return fmt.Errorf("%s: %w", f.Name, f.Err)
 		}
 		found = found || f.Skip.Kind != "" || len(f.CRDs) > 0
-		a.total.skip(f)
+		if f.Skip.Kind == workspace.SkipHelmTemplate || f.Skip.Kind == workspace.SkipTemplate {
+			a.total.skip(f) // its CRDs may be missing
+		}
 		a.workspace.Set(f)
 		for _, m := range f.Manifests {
 			if m.Err != nil {
@@ -161,7 +171,7 @@ func (a *admission) readGiven(ctx context.Context, files input.Reader, name stri
 		}
 	}
 	if !found {
-		return fmt.Errorf("%s has no CustomResourceDefinition", workspace.OneLine(name))
+		return fmt.Errorf("%s has no CustomResourceDefinition", workspace.OneLine(download.WithoutSecrets(name)))
 	}
 	return nil
 }
@@ -171,10 +181,8 @@ func (a *admission) addCRD(m *workspace.Manifest) bool {
 	switch c := m.AsCRD(); {
 	case m.Conversion:
 		a.rules = append(a.rules, m)
-	case c == nil || a.command.skipReason(m) != "":
+	case c == nil || c.IsFragment() || m.IsTemplate || a.command.skipReason(m) != "":
 		return false
-	case c.IsFragment():
-		a.total.fragment(m)
 	default:
 		a.crds = append(a.crds, c)
 	}
@@ -241,7 +249,7 @@ func (a *admission) run(ctx context.Context, report func(*outcome) error) error 
 		return of
 	}) {
 		if ctx.Err() != nil {
-			return errInterrupted
+			return workspace.ErrInterrupted
 		}
 		if of.err != nil {
 			return of.err

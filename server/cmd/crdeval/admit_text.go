@@ -15,8 +15,17 @@ import (
 // jsonPrinter prints a line for each CRD and object.
 type jsonPrinter struct{ w io.Writer }
 
-func (p jsonPrinter) crd(j *crdReport) error  { return json.NewEncoder(p.w).Encode(j) }
-func (p jsonPrinter) object(o *outcome) error { return json.NewEncoder(p.w).Encode(o.filled()) }
+func (p jsonPrinter) crd(j *crdReport) error { return json.NewEncoder(p.w).Encode(j) }
+
+// object prints a line for each answer: several CRDs can have different ones.
+func (p jsonPrinter) object(o *outcome) error {
+	for _, line := range o.lines() {
+		if err := json.NewEncoder(p.w).Encode(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // close prints a line for each skipped file, and the summary.
 func (p jsonPrinter) close(t *tally) error {
@@ -24,7 +33,7 @@ func (p jsonPrinter) close(t *tally) error {
 		line := struct {
 			workspace.Location
 			Skipped string `json:"skipped"`
-		}{workspace.Location{File: f.Name}, f.Skip.Reason}
+		}{workspace.Location{File: f.Name}, f.Skip.Kind + ": " + f.Skip.Reason}
 		if err := json.NewEncoder(p.w).Encode(line); err != nil {
 			return err
 		}
@@ -52,9 +61,11 @@ func (p *textPrinter) object(o *outcome) error {
 	case o.Class == workspace.ClassBuiltIn && p.command.Verbose:
 		fmt.Fprintf(&b, "%s: %s: not checked: %s is a built-in kind\n", o.line(), o.title(), workspace.OneLine(o.Kind))
 	case o.Skipped != "", o.Class == workspace.ClassBuiltIn:
-	case o.err != nil && p.listed(o):
-		fmt.Fprintf(&b, "%s: %s: error: %s\n", o.line(), o.title(), messageText(o.Error))
-	case o.err != nil:
+	case o.err != nil && o.Number == 0: // a file
+		fmt.Fprintf(&b, "%s: error: %s\n", workspace.OneLine(o.File), messageText(o.Error))
+	case o.failure() != nil && len(o.answers) < 2 && p.listed(o):
+		fmt.Fprintf(&b, "%s: %s: error: %s\n", o.line(), o.title(), messageText(o.failure().Error()))
+	case o.failure() != nil && len(o.answers) < 2:
 	case len(o.answers) > 1:
 		fmt.Fprintf(&b, "%s: %s: error: %v\n", o.line(), o.title(), errDiffering)
 		for i := range o.answers {
@@ -75,7 +86,8 @@ func (p *textPrinter) object(o *outcome) error {
 // listed reports whether an error is printed. The summary has the objects without a CRD of a repository.
 func (p *textPrinter) listed(o *outcome) bool {
 	without, ok := o.err.(*workspace.WithoutCRDError) //nolint:errorlint // it is not wrapped
-	return !ok || !p.command.Repository && !p.command.AllowMissingCRDs || p.command.Verbose || without.Similar != ""
+	quiet := p.command.Repository || p.command.AllowMissingCRDs
+	return !ok || !quiet || p.command.Verbose || without.Similar != ""
 }
 
 // line returns the file and the line of an object.
@@ -117,6 +129,9 @@ func (p *textPrinter) answer(b *bytes.Buffer, o *outcome, a *workspace.Answer, b
 	}
 	if p.command.Explain {
 		for _, c := range v.Pruned {
+			if !v.Allowed || len(v.Warnings) > 0 {
+				break // they are in the findings
+			}
 			fmt.Fprintf(b, "%s  %s: removed: %s\n", indent, o.positionText(c.Position), workspace.OneLine(c.Path))
 		}
 		for _, c := range v.Defaulted {

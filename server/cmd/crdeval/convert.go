@@ -294,9 +294,6 @@ func noCRD(given []*crdReport, apiVersion, kind string) (otherKind bool, err err
 	}
 	similar, group := w.Similar(apiVersion, kind)
 	err = &workspace.WithoutCRDError{APIVersion: apiVersion, Kind: kind, Similar: similar, SimilarGroup: group}
-	if otherKind {
-		err = fmt.Errorf("%w: use --crds, or add the CRD to the files", err)
-	}
 	return otherKind, err
 }
 

@@ -100,6 +100,9 @@ func (d *difference) printChanges(b *bytes.Buffer, from crdevalv1.ChangeClass) {
 	if n := d.Diff.message.GetOmittedChanges(); n > 0 {
 		fmt.Fprintf(b, "  and %s more\n", counted(int(n), "change"))
 	}
+	if d.Diff.message.GetSearchIncomplete() {
+		fmt.Fprintf(b, "  the search for counterexamples is incomplete, because its time was over\n")
+	}
 }
 
 // isRemoval reports whether a change removes something from OLD. Its position is in OLD.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -77,13 +76,11 @@ func (e *localEvaluator) admit(
 		}
 		cancel()
 		if ctx.Err() != nil {
-			return nil, errInterrupted
+			return nil, workspace.ErrInterrupted
 		}
 	}
 	return answers, nil
 }
-
-var errInterrupted = errors.New("interrupted")
 
 func (e *localEvaluator) table(
 	ctx context.Context, crd *workspace.CRD, version string, objects [][]byte, now time.Time,

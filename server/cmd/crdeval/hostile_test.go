@@ -12,7 +12,7 @@ func TestControlCharacters(t *testing.T) {
 	t.Chdir("testdata")
 	object := "apiVersion: example.com/v1\nkind: Kite\nmetadata: {name: \"a\\e[31mred\\u009b1m\", namespace: default}\nspec: {size: 99}\n"
 	code, stdout, stderr := invoke(t, object, "admit", "--crds", "admit-crd.yaml", "-")
-	if code != exitRejected || !strings.Contains(stdout, `a\x1b[31mred\x9b1m`) || strings.ContainsAny(stdout+stderr, "\x1b\u009b") {
+	if code != exitRejected || !strings.Contains(stdout, `a\x1b[31mred\u009b1m`) || strings.ContainsAny(stdout+stderr, "\x1b\u009b") {
 		t.Errorf("%d %q %q", code, stdout, stderr)
 	}
 }

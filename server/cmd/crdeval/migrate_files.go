@@ -63,7 +63,7 @@ func (m *migration) readFiles(ctx context.Context) error {
 	for s, err := range m.env.files(m.Recursive).Documents(ctx, m.Files...) {
 		switch {
 		case err != nil:
-			return errors.Join(m.migrateBatch(ctx, batch), fmt.Errorf("%s: %w", s.File, err))
+			return errors.Join(m.migrateBatch(ctx, batch), err)
 		case s.Conversion, s.Err == nil && s.Kind == workspace.CRDKind:
 			continue
 		}

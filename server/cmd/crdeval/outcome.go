@@ -23,22 +23,14 @@ type outcome struct {
 	Operation string                     `json:"operation,omitempty"` // CREATE, UPDATE, PATCH
 	CRDs      []string                   `json:"crds,omitempty"`      // files of the CRDs, if several apply
 	Verdict   inREST[*crdevalv1.Verdict] `json:"verdict,omitzero"`
-	Others    []otherVerdict             `json:"otherVerdicts,omitempty"` // with other CRDs, if their answers differ
-	Skipped   string                     `json:"skipped,omitempty"`       // why the document was skipped
-	Error     string                     `json:"error,omitempty"`         // why the object could not be evaluated
+	Skipped   string                     `json:"skipped,omitempty"` // why the document was skipped
+	Error     string                     `json:"error,omitempty"`   // why the object could not be evaluated
 
 	write     *write
 	skipped   string // the kind of document, for counts
 	err       error
 	answers   []workspace.Answer // of the evaluation; nil: it was not evaluated
 	patchName string             // of the file with the positions, for a patch
-}
-
-// otherVerdict is the answer with another CRD.
-type otherVerdict struct {
-	CRDs    []string                   `json:"crds"` // their files
-	Verdict inREST[*crdevalv1.Verdict] `json:"verdict,omitzero"`
-	Error   string                     `json:"error,omitempty"`
 }
 
 // inlinePatch is the name of the patch of --patch in positions.
@@ -68,7 +60,7 @@ func unreadableFile(f *workspace.File) *outcome {
 }
 
 // skip records that the document is not evaluated. kind is for counts.
-func (o *outcome) skip(kind, reason string) { o.skipped, o.Skipped = kind, reason }
+func (o *outcome) skip(kind, reason string) { o.skipped, o.Skipped = kind, kind+": "+reason }
 
 // fail records why the object could not be evaluated.
 func (o *outcome) fail(class workspace.Class, err error) {
@@ -137,30 +129,27 @@ func (o *outcome) findings() []diagnosis.Finding {
 	return diagnosis.OfAnswers(o.answers)
 }
 
-// filled returns the outcome with the fields of its JSON.
-func (o *outcome) filled() *outcome {
-	out := *o
-	for i, a := range o.answers {
-		var files []string
-		for _, c := range a.CRDs {
-			if c != nil && len(o.answers)+len(a.CRDs) > 2 {
-				files = append(files, c.File)
+// lines returns the outcome with the fields of its JSON, once for each answer.
+func (o *outcome) lines() (all []*outcome) {
+	if len(o.answers) == 0 {
+		return []*outcome{o}
+	}
+	for _, a := range o.answers {
+		line := *o
+		if len(o.answers)+len(a.CRDs) > 2 {
+			for _, c := range a.CRDs {
+				line.CRDs = append(line.CRDs, c.File)
 			}
 		}
-		other := otherVerdict{CRDs: files}
+		if err := o.failure(); err != nil {
+			line.Error = err.Error()
+		}
 		if a.Err != nil {
-			other.Error = a.Err.Error()
+			line.Error = a.Err.Error()
 		} else {
-			other.Verdict.message = api.VerdictMessage(a.Verdict)
+			line.Verdict.message = api.VerdictMessage(a.Verdict)
 		}
-		if i == 0 {
-			out.CRDs, out.Verdict, out.Error = files, other.Verdict, other.Error
-		} else {
-			out.Others = append(out.Others, other)
-		}
+		all = append(all, &line)
 	}
-	if err := o.failure(); err != nil {
-		out.Error = err.Error()
-	}
-	return &out
+	return all
 }

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/crdeval/crdeval/engine"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
 // fail returns the error of a call to the service. about says what the call was about, if that says more.
@@ -104,8 +105,24 @@ func (s *service) manifestError(err error) error {
 			if line > 0 {
 				e.Position = &engine.Position{Line: line, Column: column}
 			}
+			e.Violations = violationsIn(st)
 			return e
 		}
 	}
 	return s.fail("", err)
+}
+
+// violationsIn returns the violations of a document that cannot be read.
+func violationsIn(st *status.Status) (all []engine.Violation) {
+	for _, d := range st.Details() {
+		list, _ := d.(*crdevalv1.ViolationList)
+		for _, v := range list.GetViolations() {
+			at := v.GetPosition()
+			all = append(all, engine.Violation{
+				Type: v.GetType(), Field: v.GetField(), Message: v.GetMessage(), Detail: v.GetDetail(), Pointer: v.GetPointer(),
+				Position: &engine.Position{Line: int(at.GetLine()), Column: int(at.GetColumn()), Offset: int(at.GetOffset())},
+			})
+		}
+	}
+	return all
 }

@@ -18,10 +18,13 @@ type tally struct {
 	files                []*workspace.File
 	unreadable           []*workspace.File
 	documents            int                       // that cannot be read
+	ambiguous            int                       // objects about which CRDs disagree
 	builtIn              int                       // objects of built-in kinds
 	withoutCRD           map[string]map[string]int // objects, by group and kind
 	allowMissing         bool                      // objects without a CRD are no errors
+	allowEmpty           bool                      // a run that evaluates nothing is no error
 	needsObjects         bool                      // a run that evaluates nothing is an error
+	own                  int                       // CRDs and rules that are not given with --crds
 	others               int                       // documents of other kinds that are errors of a command for CRDs
 	rejected             string                    // the word for a negative result; default: rejected
 	evaluated            string                    // the word for what is done with a document; default: checked
@@ -35,24 +38,22 @@ func (c *counts) all() int { return c.accepted + c.rejected + c.errors }
 // newTally returns the tally of a run of crdeval admit.
 func newTally(c *admitCommand) *tally {
 	return &tally{
-		skipped: map[string]int{}, withoutCRD: map[string]map[string]int{}, allowMissing: c.AllowMissingCRDs, needsObjects: true,
+		skipped: map[string]int{}, withoutCRD: map[string]map[string]int{}, allowMissing: c.AllowMissingCRDs, allowEmpty: c.AllowEmpty,
+		needsObjects: true,
 	}
 }
 
 // skip counts a file that is skipped.
 func (t *tally) skip(f *workspace.File) {
-	if f.Templates > 0 && f.Skip.Kind == "" {
-		t.skipped["template document"] += f.Templates
-	}
 	if f.Skip.Kind != "" && !slices.ContainsFunc(t.files, func(known *workspace.File) bool { return known.Name == f.Name }) {
 		t.files = append(t.files, f)
 	}
 }
 
-// fragment counts a CRD that is only a part of one.
-func (t *tally) fragment(*workspace.Manifest) { t.skipped[string(workspace.ClassFragment)]++ }
-
 func (t *tally) crd(j *crdReport) {
+	if j.source.In == nil || !j.source.In.Given {
+		t.own++
+	}
 	c := &t.crds
 	switch s := j.source; {
 	case s.Conversion:
@@ -79,6 +80,8 @@ func (t *tally) object(o *outcome) {
 			t.withoutCRD[group] = map[string]int{}
 		}
 		t.withoutCRD[group][o.Kind]++
+	case len(o.answers) > 1:
+		t.ambiguous++
 	case o.failure() != nil:
 		t.objects.errors++
 	case o.allowed():
@@ -104,10 +107,12 @@ func (t *tally) add(c *counts, accepted bool, failure, skipped, kind string) {
 // writesSummary returns the counts of objects, those of CRDs if there are no objects, and what was not evaluated.
 func (t *tally) writesSummary() string {
 	var lines []string
-	if t.objects.all() == 0 && t.crds.all()+t.rules.all() > 0 {
+	if t.objects.all()+t.ambiguous == 0 && t.crds.all()+t.rules.all() > 0 {
 		lines = append(lines, t.crdCounts())
 	}
-	lines = append(lines, t.counts(&t.objects, "object", "allowed"))
+	objects := t.objects
+	objects.errors += t.ambiguous
+	lines = append(lines, t.counts(&objects, "object", "allowed"))
 	if n, groups := t.missing(); n > 0 {
 		advice := "use --crds, or add the CRDs to the files"
 		if t.allowMissing {
@@ -156,8 +161,8 @@ func (t *tally) skippedSummary() (text string) {
 	if documents > 0 {
 		text += fmt.Sprintf("\nskipped %s: %s", counted(documents, "document"), kindsOf(t.skipped))
 	}
-	if n := files[workspace.SkipHelmTemplate] + files[workspace.SkipTemplate]; n > 0 {
-		text += fmt.Sprintf("\n%s skipped: render them first, for example with helm template", were(n, "template"))
+	if n := files[workspace.SkipHelmTemplate] + files[workspace.SkipTemplate] + t.skipped[workspace.SkipTemplate]; n > 0 {
+		text += fmt.Sprintf("\n%s skipped: render the manifests first, for example with helm template", were(n, "template"))
 	}
 	return text
 }
@@ -171,8 +176,10 @@ func kindsOf(kinds map[string]int) string {
 		switch {
 		case n > 1 && patch:
 			parts = append(parts, fmt.Sprintf("%d %spatches", n, noun))
+		case kind == skipKind:
+			parts = append(parts, fmt.Sprintf("%d %s", n, kind))
 		case kind == string(workspace.ClassUntyped):
-			parts = append(parts, fmt.Sprintf("%d without apiVersion or kind", n))
+			parts = append(parts, fmt.Sprintf("%d that are not manifests", n))
 		default:
 			parts = append(parts, counted(n, workspace.OneLine(kind)))
 		}
@@ -238,7 +245,7 @@ func (t *tally) counts(c *counts, noun, accepted string) string {
 
 // errors returns the number of documents and files that could not be evaluated, without those that lack a CRD.
 func (t *tally) errors() int {
-	return len(t.unreadable) + t.documents + t.others + t.crds.errors + t.rules.errors + t.objects.errors
+	return len(t.unreadable) + t.documents + t.others + t.crds.errors + t.rules.errors + t.objects.errors + t.ambiguous
 }
 
 // result returns the error that sets the exit code.
@@ -254,8 +261,8 @@ func (t *tally) result() error {
 			have(missing, "object", "no CRD")))
 	case t.crds.rejected+t.rules.rejected+t.objects.rejected > 0:
 		return errRejected
-	case t.needsObjects && t.crds.all()+t.rules.all()+t.objects.all() == 0:
-		return incompleteError("nothing was evaluated: the files have no CRD and no object with a CRD")
+	case !t.allowEmpty && t.needsObjects && t.own+t.objects.all()+t.ambiguous == 0:
+		return incompleteError("nothing was evaluated: the files have no CRD and no object with a CRD (--allow-empty: this is no error)")
 	}
 	return nil
 }
@@ -270,39 +277,43 @@ func have(n int, noun, what string) string {
 
 // summary is the last line of JSON.
 type summary struct {
-	CRDs       summaryCounts             `json:"crds"`
-	Objects    summaryCounts             `json:"objects"`
-	BuiltIn    int                       `json:"builtIn"`
-	WithoutCRD map[string]map[string]int `json:"withoutCRD"` // by group and kind
-	Skipped    summarySkipped            `json:"skipped"`
-	Unreadable int                       `json:"unreadable"` // files and documents
+	CRDs       *summaryCRDs   `json:"crds,omitempty"`
+	Evaluated  int            `json:"evaluated"` // the sum of the next three
+	Allowed    int            `json:"allowed"`
+	Rejected   int            `json:"rejected"`
+	Ambiguous  int            `json:"ambiguous"` // several CRDs apply, and their answers differ
+	Errors     int            `json:"errors"`
+	BuiltIn    int            `json:"builtin"`
+	WithoutCRD map[string]int `json:"withoutCRD"` // by group
+	Skipped    map[string]int `json:"skipped"`    // files and documents, by kind
+	Unreadable int            `json:"unreadable"` // files and documents
 }
 
-type summaryCounts struct {
+type summaryCRDs struct {
 	Accepted int `json:"accepted"`
 	Rejected int `json:"rejected"`
 	Errors   int `json:"errors"`
 }
 
-// summarySkipped has numbers by kind.
-type summarySkipped struct {
-	Files     map[string]int `json:"files"`
-	Documents map[string]int `json:"documents"`
-}
-
 func (t *tally) summary() summary {
-	files := map[string]int{}
+	s := summary{
+		Evaluated: t.objects.accepted + t.objects.rejected + t.ambiguous, Allowed: t.objects.accepted, Rejected: t.objects.rejected,
+		Ambiguous: t.ambiguous, Errors: t.objects.errors, BuiltIn: t.builtIn, WithoutCRD: map[string]int{},
+		Skipped: maps.Clone(t.skipped), Unreadable: len(t.unreadable) + t.documents,
+	}
+	if t.crds.all()+t.others > 0 {
+		s.CRDs = &summaryCRDs{t.crds.accepted, t.crds.rejected, t.crds.errors + t.others}
+	}
+	for group, kinds := range t.withoutCRD {
+		for _, n := range kinds {
+			s.WithoutCRD[group] += n
+		}
+	}
 	for _, f := range t.files {
-		files[f.Skip.Kind]++
+		s.Skipped[f.Skip.Kind]++
 	}
-	return summary{
-		CRDs: summaryCounts{t.crds.accepted, t.crds.rejected, t.crds.errors + t.others}, Objects: summaryCounts(t.objects.summary()),
-		BuiltIn: t.builtIn, WithoutCRD: t.withoutCRD, Skipped: summarySkipped{files, t.skipped},
-		Unreadable: len(t.unreadable) + t.documents,
-	}
+	return s
 }
-
-func (c *counts) summary() summaryCounts { return summaryCounts{c.accepted, c.rejected, c.errors} }
 
 // run returns what printers of reports print after the results.
 func (t *tally) run(counts string) *report.Run {

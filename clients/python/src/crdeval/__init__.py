@@ -29,6 +29,7 @@ from crdeval.results import (
     Transformed,
     Verdict,
     Violation,
+    Warning,
 )
 
 __all__ = [
@@ -52,5 +53,6 @@ __all__ = [
     "Transformed",
     "Verdict",
     "Violation",
+    "Warning",
     "Write",
 ]

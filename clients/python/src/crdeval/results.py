@@ -55,8 +55,25 @@ class Hint:
 
 
 @dataclass(frozen=True, slots=True)
+class Warning:  # noqa: A001
+    """Something about a document that does not reject it. `text` is that of the Warning header of an API server."""
+
+    type: str
+    """UnknownField, DuplicateField, Ratcheted, Deprecated, Warning, or Notice for a note of crdeval."""
+    text: str
+    field: str
+    pointer: str
+    position: Position | None
+    hint: Hint | None
+
+
+@dataclass(frozen=True, slots=True)
 class Violation:
-    """One violation as an API server reports it. `pointer` and `schema_pointer` are JSON pointers (RFC 6901)."""
+    """One reason for a rejection. `pointer` and `schema_pointer` are JSON pointers (RFC 6901).
+
+    The types of Kubernetes are causes of the Status. The others are SyntaxError, DecodeError, UnknownField, DuplicateField
+    and Rejected.
+    """
 
     type: str
     field: str
@@ -101,9 +118,12 @@ class Verdict:
     allowed: bool
     rejection: Rejection | None
     violations: tuple[Violation, ...]
+    """Why the write is rejected. A rejection has at least one."""
+    next: tuple[Violation, ...]
+    """Violations that remain once unknown and duplicate fields are fixed, with FIELD_VALIDATION_STRICT."""
     ratcheted: tuple[Violation, ...]
     """Violations of values that an update does not change. They do not reject it."""
-    warnings: tuple[str, ...]
+    warnings: tuple[Warning, ...]
     object: Document | None
     """The object that the API server would return."""
     stored_object: Document | None
@@ -120,9 +140,11 @@ class Transformed:
 
     object: Document | None
     rejection: Rejection | None
+    violations: tuple[Violation, ...]
+    """Why there is a rejection."""
     pruned: tuple[FieldChange, ...]
     defaulted: tuple[FieldChange, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[Warning, ...]
     changed: bool
     revision: str
     message: evaluation_pb2.TransformedObject = field(repr=False)
@@ -152,7 +174,7 @@ class Registration:
     accepted: bool
     outcome: str
     violations: tuple[Violation, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[Warning, ...]
     rejection: Rejection | None
     crd: Crd | None
     report: report_pb2.CrdReport = field(repr=False)
@@ -217,6 +239,17 @@ def _violation(v: violation_pb2.Violation) -> Violation:
     )
 
 
+def _warning(w: violation_pb2.Warning) -> Warning:
+    return Warning(
+        type=w.type,
+        text=w.text,
+        field=w.field,
+        pointer=w.pointer,
+        position=_position(w.position) if w.HasField("position") else None,
+        hint=_hint(w.hint) if w.HasField("hint") else None,
+    )
+
+
 def _change(c: violation_pb2.FieldChange) -> FieldChange:
     return FieldChange(
         path=c.path,
@@ -242,8 +275,9 @@ def verdict(result: evaluation_pb2.VerdictResult) -> Result[Verdict]:
             allowed=v.allowed,
             rejection=_rejection(v.rejection) if v.HasField("rejection") else None,
             violations=tuple(map(_violation, v.violations)),
+            next=tuple(map(_violation, v.next)),
             ratcheted=tuple(map(_violation, v.ratcheted)),
-            warnings=tuple(v.warnings),
+            warnings=tuple(map(_warning, v.warnings)),
             object=new,
             stored_object=_document(v.stored_object) or new,
             pruned=tuple(map(_change, v.changes.pruned)),
@@ -263,9 +297,10 @@ def transformed(result: evaluation_pb2.TransformResult) -> Result[Transformed]:
         Transformed(
             object=_document(t.object),
             rejection=_rejection(t.rejection) if t.HasField("rejection") else None,
+            violations=tuple(map(_violation, t.violations)),
             pruned=tuple(map(_change, t.changes.pruned)),
             defaulted=tuple(map(_change, t.changes.defaulted)),
-            warnings=tuple(t.warnings),
+            warnings=tuple(map(_warning, t.warnings)),
             changed=t.changed,
             revision=t.revision,
             message=t,
@@ -296,7 +331,7 @@ def registration(r: registry_pb2.RegisterCrdResponse | registry_pb2.CheckCrdResp
         accepted=r.accepted,
         outcome=_name(registry_pb2.RegistrationOutcome, r.outcome, "REGISTRATION_OUTCOME_"),
         violations=tuple(map(_violation, r.report.violations)),
-        warnings=tuple(r.report.warnings),
+        warnings=tuple(map(_warning, r.report.warnings)),
         rejection=_rejection(r.report.rejection) if r.report.HasField("rejection") else None,
         crd=crd(r.crd) if r.HasField("crd") else None,
         report=r.report,

@@ -59,7 +59,7 @@ export function decodeBody<D extends DescMessage>(
     reader.end();
   }
   const warnings = [...(headers.get("warning") ?? "").matchAll(/299 - "((?:[^"\\]|\\.)*)"/g)];
-  fields["warnings"] = warnings.map(([, quoted]) => quoted?.replace(/\\(.)/g, "$1"));
+  fields["warnings"] = warnings.map(([, quoted]) => ({ type: "Warning", text: quoted?.replace(/\\(.)/g, "$1") }));
   fields["etag"] = headers.get("etag") ?? "";
   const known = Object.entries(fields).filter(([name]) => desc.field[name] !== undefined);
   return Object.assign(create(desc), Object.fromEntries(known));

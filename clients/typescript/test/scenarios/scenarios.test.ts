@@ -318,7 +318,8 @@ function verdict(v: Verdict): unknown {
     allowed: v.allowed,
     violations: v.violations.map(violation),
     ratcheted: v.ratcheted.map(violation),
-    warnings: v.warnings,
+    warnings: v.warnings.map((w) => w.text),
+    next: v.next.map(violation),
     pruned: v.pruned.map(change),
     defaulted: v.defaulted.map(change),
     rejection: rejection(v.rejection),
@@ -333,7 +334,7 @@ function transformed(t: Transformed): unknown {
   }
   return defined({
     changed: t.changed,
-    warnings: t.warnings,
+    warnings: t.warnings.map((w) => w.text),
     pruned: t.pruned.map(change),
     defaulted: t.defaulted.map(change),
     rejection: rejection(t.rejection),

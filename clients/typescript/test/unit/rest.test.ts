@@ -216,7 +216,7 @@ test("a body can be one field of a response", async () => {
 
   const warned = served(() => ['{"a":1}', 200, { warning: '299 - "a \\"b\\"", 299 - "c"' }]).client;
   const set = await warned.presentation.setScale({ catalog: "c", object: toDocument("{}"), scale: toDocument("{}") });
-  assert.deepEqual([textOf(set.object), set.warnings], ['{"a":1}', ['a "b"', "c"]]);
+  assert.deepEqual([textOf(set.object), set.warnings.map((w) => w.text)], ['{"a":1}', ['a "b"', "c"]]);
 });
 
 test("a rejection is a result, and other statuses are errors", async () => {

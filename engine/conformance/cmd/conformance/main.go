@@ -50,7 +50,7 @@ func parse() flags {
 	var f flags
 	flag.IntVar(&f.N, "n", 10_000, "cases: registrations, objects and expressions, of the one suite or of all together")
 	flag.Uint64Var(&f.Seed, "seed", 1, "seed of all generators")
-	flag.StringVar(&f.Suite, "suite", "", "the one suite to run: objects, updates, crds, promises, cel, selectors, scale, conversion, tables or openapi")
+	flag.StringVar(&f.Suite, "suite", "", "the one suite to run: objects, updates, crds, promises, cel, selectors, scale, diff, conversion, tables or openapi")
 	flag.StringVar(&f.Generator, "generator", "", "the one generator of a suite to run")
 	flag.IntVar(&f.Limit, "limit", 20, "distinct disagreements after which a suite ends")
 	flag.StringVar(&f.Out, "out", "out", "folder for reproducers and for the list of statements that were not reached")

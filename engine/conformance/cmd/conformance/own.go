@@ -7,6 +7,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 	"github.com/crdeval/crdeval/engine/conformance/suites/cel"
 	"github.com/crdeval/crdeval/engine/conformance/suites/conversion"
+	"github.com/crdeval/crdeval/engine/conformance/suites/diffs"
 	"github.com/crdeval/crdeval/engine/conformance/suites/openapi"
 	"github.com/crdeval/crdeval/engine/conformance/suites/runner"
 	"github.com/crdeval/crdeval/engine/conformance/suites/scale"
@@ -38,6 +39,7 @@ func ownSuites(f flags, c *corpus.Corpus, real *generate.Real) []ownSuite {
 			return &n
 		}},
 		{"selectors", 2, true, func(o runner.Options) counts { n := selectors.Run(o); return &n }},
+		{"diff", 1, true, func(o runner.Options) counts { n := diffs.Run(o); return &n }},
 		{"scale", 2, true, func(o runner.Options) counts { n := scale.Run(o); return &n }},
 		{"conversion", 2, true, func(o runner.Options) counts { n := conversion.Run(conversion.Options{Options: o}); return &n }},
 		{"openapi", 2, false, func(o runner.Options) counts { // which is slow in upstream
@@ -65,6 +67,7 @@ func own(f flags, c *corpus.Corpus, real *generate.Real) (ran, failed bool) {
 			o.N = f.N * s.share / 100
 		}
 		n := s.run(o)
+		fmt.Printf("suite %s, N=%d SEED=%d\n", s.name, o.N, o.Seed)
 		fmt.Println(n)
 		fmt.Println(n.Detail())
 		ran, failed = true, failed || n.Failed()

@@ -20,7 +20,7 @@ var (
 	groups   = []string{"stable.example.com", "example.com", "apps.k8s.io", "policy-set.x-k8s.io", "3scale.net", "a.b-c.d3e.example", "k8s.io", "status.io", "apimachinery.k8s.io"}
 	versions = []string{"v1", "v1beta1", "v2alpha1", "foo", "v10", "x-1-y", "status"}
 	fields   = []string{".spec.color", ".spec.a.b", ".spec", ".a", "..x", ".spec['a b']"}
-	kinds    = []string{"CronTab", "Apple", "egg", "Glass", "Ingress", "Nodes", "collectionFoo", "My-Kind", "deleteJob", "U2", "Status", "Scale", "ForAllNamespaces", "list"}
+	kinds    = []string{"CronTab", "Apple", "egg", "Glass", "Ingress", "Nodes", "collectionFoo", "My-Kind", "deleteJob", "U2", "Status", "Scale", "ForAllNamespaces", "list", "İstio", "My-\u212aelvin"}
 )
 
 // manifests returns the manifests of up to three CRDs of one group.

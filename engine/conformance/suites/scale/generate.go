@@ -139,7 +139,7 @@ var (
 // Valid and invalid values of numbers and texts.
 var (
 	counts    = []string{"0", "1", "3", "5", "7", "9", "-1", "2147483647", "2147483648", "4294967299", "-2147483648", "9223372036854775807", "1.0", "1.5", "1e3", "null", `"3"`, `{}`, `[]`, "true"}
-	selectors = []string{`"a=b"`, `""`, `"x<y"`, "7", "null", `{}`}
+	selectors = []string{`"a=b"`, `""`, `"x<y"`, "7", "null", `{}`, `{"a":"b"}`, `{"a":1}`}
 	anything  = []string{"null", "1", "1.0", "1.5", `"x"`, `"a<b&c"`, `"é\u2028"`, "true", `{}`, `[]`, `{"x":1,"s":"t"}`, `{"x":null}`, `[1,null]`, `[{"n":1,"s":null},{"q":2}]`, `{"b":{"c":[{"d":null}]}}`}
 )
 
@@ -274,9 +274,9 @@ func (m *maker) scale() []byte {
 func (m *maker) spoil(s, meta object) {
 	switch m.IntN(16) {
 	case 0:
-		s["apiVersion"] = generate.Pick(m.Rand, []string{"autoscaling/v2", "apps/v1beta1", "apps/v1beta2", "extensions/v1beta1", "apps/v1", "v1", apiGroup + "/v1", "", "a/b/c"})
+		s["apiVersion"] = generate.Pick(m.Rand, []string{"autoscaling/v2", "apps/v1beta1", "apps/v1beta2", "extensions/v1beta1", "autoscaling/__internal", "apps/__internal", "apps/v1", "v1", apiGroup + "/v1", "", "a/b/c"})
 	case 1:
-		s["kind"] = generate.Pick(m.Rand, []string{"CronTab", "HorizontalPodAutoscaler", "", "scale"})
+		s["kind"] = generate.Pick(m.Rand, []string{"CronTab", "HorizontalPodAutoscaler", "", "scale", "ListOptions"})
 	case 2:
 		delete(s, generate.Pick(m.Rand, []string{"apiVersion", "kind", "metadata", "spec"}))
 	case 3:

@@ -37,7 +37,18 @@ var (
 	ofScale = []change{
 		{[]string{"spec", "replicas"}, counts, 6}, {[]string{"spec", "replicas"}, counts, 6}, {[]string{"spec"}, []string{"null", "{}", `{"replicas":4,"x":1}`}, 3}, {[]string{"status", "replicas"}, counts, 6},
 		{[]string{"status", "selector"}, selectors, 3}, {[]string{"unknown"}, anything, 15}, {[]string{"metadata", "labels"}, []string{`{"k":"w"}`, "null"}, 2},
+		{[]string{"apiVersion"}, scaleVersions, len(scaleVersions)}, {[]string{"kind"}, scaleKinds, len(scaleKinds)},
+		{[]string{"Spec"}, []string{`{"Replicas":5}`, `{"replicas":5}`}, 2}, {[]string{"status", "targetSelector"}, selectors, 3},
 	}
+)
+
+// scaleVersions and scaleKinds are types that upstream's decoder of Scales knows, and some that it does not know.
+var (
+	scaleVersions = []string{
+		`"extensions/v1beta1"`, `"apps/v1beta1"`, `"apps/v1beta2"`, `"autoscaling/__internal"`, `"apps/__internal"`, `"extensions/__internal"`,
+		`"autoscaling/v2"`, `"apps/v1"`, `"v1"`,
+	}
+	scaleKinds = []string{`"Scale"`, `"Deployment"`, `"HorizontalPodAutoscaler"`, `"ListOptions"`, `"WatchEvent"`, `"Status"`, `"scale"`}
 )
 
 func (m *maker) change(q ask) change {

@@ -435,7 +435,7 @@ class DiffCrdRequest(_message.Message):
     def __init__(self, catalog: _Optional[str] = ..., manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., base: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., crd: _Optional[str] = ..., revision: _Optional[str] = ..., objects: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., at_least: _Optional[str] = ..., counterexample_tries: _Optional[int] = ...) -> None: ...
 
 class DiffCrdResponse(_message.Message):
-    __slots__ = ("change_class", "changes", "omitted_changes", "accepted", "report", "identical", "replay_results", "base")
+    __slots__ = ("change_class", "changes", "omitted_changes", "accepted", "report", "identical", "replay_results", "base", "search_incomplete")
     CHANGE_CLASS_FIELD_NUMBER: _ClassVar[int]
     CHANGES_FIELD_NUMBER: _ClassVar[int]
     OMITTED_CHANGES_FIELD_NUMBER: _ClassVar[int]
@@ -444,6 +444,7 @@ class DiffCrdResponse(_message.Message):
     IDENTICAL_FIELD_NUMBER: _ClassVar[int]
     REPLAY_RESULTS_FIELD_NUMBER: _ClassVar[int]
     BASE_FIELD_NUMBER: _ClassVar[int]
+    SEARCH_INCOMPLETE_FIELD_NUMBER: _ClassVar[int]
     change_class: _diff_pb2.ChangeClass
     changes: _containers.RepeatedCompositeFieldContainer[_diff_pb2.CrdChange]
     omitted_changes: int
@@ -452,7 +453,8 @@ class DiffCrdResponse(_message.Message):
     identical: bool
     replay_results: _containers.RepeatedCompositeFieldContainer[_diff_pb2.ReplayResult]
     base: Crd
-    def __init__(self, change_class: _Optional[_Union[_diff_pb2.ChangeClass, str]] = ..., changes: _Optional[_Iterable[_Union[_diff_pb2.CrdChange, _Mapping]]] = ..., omitted_changes: _Optional[int] = ..., accepted: _Optional[bool] = ..., report: _Optional[_Union[_report_pb2.CrdReport, _Mapping]] = ..., identical: _Optional[bool] = ..., replay_results: _Optional[_Iterable[_Union[_diff_pb2.ReplayResult, _Mapping]]] = ..., base: _Optional[_Union[Crd, _Mapping]] = ...) -> None: ...
+    search_incomplete: bool
+    def __init__(self, change_class: _Optional[_Union[_diff_pb2.ChangeClass, str]] = ..., changes: _Optional[_Iterable[_Union[_diff_pb2.CrdChange, _Mapping]]] = ..., omitted_changes: _Optional[int] = ..., accepted: _Optional[bool] = ..., report: _Optional[_Union[_report_pb2.CrdReport, _Mapping]] = ..., identical: _Optional[bool] = ..., replay_results: _Optional[_Iterable[_Union[_diff_pb2.ReplayResult, _Mapping]]] = ..., base: _Optional[_Union[Crd, _Mapping]] = ..., search_incomplete: _Optional[bool] = ...) -> None: ...
 
 class CreateCatalogRequest(_message.Message):
     __slots__ = ("catalog", "kubernetes_minor")

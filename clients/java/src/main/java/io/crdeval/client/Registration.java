@@ -20,7 +20,7 @@ public record Registration(
         boolean accepted,
         RegistrationOutcome outcome,
         List<Violation> violations,
-        List<String> warnings,
+        List<Warning> warnings,
         Optional<Rejection> rejection,
         Optional<Crd> crd,
         CrdReport report) {
@@ -29,7 +29,7 @@ public record Registration(
                 accepted,
                 outcome,
                 Protos.list(report.getViolationsList(), Violation::fromProto),
-                List.copyOf(report.getWarningsList()),
+                Protos.list(report.getWarningsList(), Warning::fromProto),
                 Protos.optional(report.hasRejection(), report::getRejection, Rejection::fromProto),
                 crd,
                 report);

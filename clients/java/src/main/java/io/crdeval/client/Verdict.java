@@ -8,9 +8,10 @@ import java.util.Optional;
  *
  * @param allowed whether the write would be accepted
  * @param rejection what the API server would answer. Empty if the write is allowed.
- * @param violations the violations, in the order of the document
+ * @param violations why the write is rejected, in the order of the document. A rejection has at least one.
+ * @param next with strict field validation, the violations that remain once unknown and duplicate fields are fixed
  * @param ratcheted violations of values that an update does not change. They do not reject the write.
- * @param warnings the warnings that the API server would send
+ * @param warnings the warnings that the API server would send, and notes of crdeval
  * @param object the object that the API server would return. Empty for validate and if the write is rejected.
  * @param storedObject the object that the API server would store. Empty if {@code object} is.
  * @param pruned the unknown fields that were removed
@@ -22,8 +23,9 @@ public record Verdict(
         boolean allowed,
         Optional<Rejection> rejection,
         List<Violation> violations,
+        List<Violation> next,
         List<Violation> ratcheted,
-        List<String> warnings,
+        List<Warning> warnings,
         Optional<Document> object,
         Optional<Document> storedObject,
         List<FieldChange> pruned,
@@ -36,8 +38,9 @@ public record Verdict(
                 v.getAllowed(),
                 Protos.optional(v.hasRejection(), v::getRejection, Rejection::fromProto),
                 Protos.list(v.getViolationsList(), Violation::fromProto),
+                Protos.list(v.getNextList(), Violation::fromProto),
                 Protos.list(v.getRatchetedList(), Violation::fromProto),
-                List.copyOf(v.getWarningsList()),
+                Protos.list(v.getWarningsList(), Warning::fromProto),
                 object,
                 Protos.optional(v.hasStoredObject(), v::getStoredObject, Document::fromProto)
                         .or(() -> object),

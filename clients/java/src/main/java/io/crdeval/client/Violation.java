@@ -4,11 +4,13 @@ import io.crdeval.v1.PipelineStep;
 import java.util.Optional;
 
 /**
- * One violation as an API server reports it, with machine-readable details.
+ * One reason for a rejection, with machine-readable details.
  *
- * @param type the type, for example {@code FieldValueInvalid}
+ * @param type the type, for example {@code FieldValueInvalid}. The types of Kubernetes are causes of the Status; the
+ *     others are {@code SyntaxError}, {@code DecodeError}, {@code UnknownField}, {@code DuplicateField} and
+ *     {@code Rejected}.
  * @param field the field as Kubernetes writes it, for people: {@code spec.containers[0].name}
- * @param message the text of Kubernetes, without the field
+ * @param message the text of Kubernetes, without the field, or one short sentence of crdeval
  * @param detail the detail part of the message. Empty for a message without it.
  * @param pointer the field as a JSON pointer (RFC 6901) into the document. "" is the whole document.
  * @param schemaPointer the schema keyword, as a JSON pointer into the openAPIV3Schema. "" if no keyword reports it.

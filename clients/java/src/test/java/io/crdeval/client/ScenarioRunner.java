@@ -292,7 +292,8 @@ final class ScenarioRunner implements AutoCloseable {
         all.put("allowed", v.allowed());
         all.put("violations", v.violations().stream().map(ScenarioRunner::violation).toList());
         all.put("ratcheted", v.ratcheted().stream().map(ScenarioRunner::violation).toList());
-        all.put("warnings", v.warnings());
+        all.put("warnings", v.warnings().stream().map(Warning::text).toList());
+        all.put("next", v.next().stream().map(ScenarioRunner::violation).toList());
         all.put("pruned", changes(v.pruned()));
         all.put("defaulted", changes(v.defaulted()));
         v.rejection().ifPresent(r -> all.put("rejection", rejection(r)));
@@ -309,7 +310,7 @@ final class ScenarioRunner implements AutoCloseable {
         }
         Transformed t = result.get();
         all.put("changed", t.changed());
-        all.put("warnings", t.warnings());
+        all.put("warnings", t.warnings().stream().map(Warning::text).toList());
         all.put("pruned", changes(t.pruned()));
         all.put("defaulted", changes(t.defaulted()));
         t.rejection().ifPresent(r -> all.put("rejection", rejection(r)));
