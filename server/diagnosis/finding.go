@@ -196,6 +196,12 @@ func OfError(err error) Finding {
 		if len(e.Violations) > 0 && e.Violations[0].Type == engine.TypeSyntax {
 			f.Type = engine.TypeSyntax
 		}
+		if f.Position == nil && len(e.Violations) > 0 {
+			f.Pointer, f.Position = e.Violations[0].Pointer, e.Violations[0].Position
+		}
+		if e.Reason == engine.ReasonNotACRD {
+			f.Pointer = "/kind"
+		}
 		if e.Reason == engine.ReasonVersionNotFound || e.Reason == engine.ReasonVersionNotServed {
 			f.Pointer = "/apiVersion"
 		}

@@ -42,8 +42,27 @@ var scheme = []string{"SchemeBuilder", "AddToScheme", "addKnownTypes"}
 // protobuf are the methods of the wire format, which the playground does not use. String stays: messages contain it.
 var protobuf = []string{"Marshal", "MarshalTo", "MarshalToSizedBuffer", "Unmarshal", "Size"}
 
+// deepCopy are the methods that copy an object, which the playground does not call for types of other API groups.
+var deepCopy = []string{"DeepCopyInto", "DeepCopyObject"}
+
+// jsonMethods are those of schemas of OpenAPI, which the playground neither reads nor writes as JSON.
+var jsonMethods = []string{"MarshalJSON", "UnmarshalJSON"}
+
+// olderScales returns the cuts of API groups whose types upstream's decoder of Scales knows, and of the types in them. A body
+// can declare such a type. It is decoded, and then rejected.
+func olderScales() (list []cut) {
+	for _, group := range []string{"core/v1", "apps/v1beta1", "apps/v1beta2", "extensions/v1beta1"} {
+		dir := "k8s.io/api/" + group
+		list = append(list,
+			cut{file: dir + "/generated.pb.go", names: append([]string{"String"}, protobuf...), stub: true},
+			cut{file: dir + "/zz_generated.deepcopy.go", names: deepCopy, stub: true},
+			cut{file: dir + "/types_swagger_doc_generated.go", names: []string{all}})
+	}
+	return list
+}
+
 // cuts are checked by the compiler, and by .ci/playground, which evaluates the gallery in the module.
-var cuts = []cut{
+var cuts = append(olderScales(), []cut{
 	{file: "k8s.io/api/core/v1/register.go", names: scheme},
 	{file: "k8s.io/api/authentication/v1/register.go", names: append([]string{"localSchemeBuilder"}, scheme...)},
 	{file: "k8s.io/api/apidiscovery/v2/register.go", names: scheme},
@@ -52,7 +71,16 @@ var cuts = []cut{
 	{file: "k8s.io/apimachinery/pkg/apis/meta/v1/generated.pb.go", names: protobuf, stub: true},
 	{file: "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1/generated.pb.go", names: protobuf, stub: true},
 	{file: "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1/generated.pb.go", names: protobuf, stub: true},
+	{file: "k8s.io/api/autoscaling/v1/generated.pb.go", names: protobuf, stub: true},
+	{file: "k8s.io/api/autoscaling/v1/types_swagger_doc_generated.go", names: []string{all}},
+	{file: "k8s.io/apimachinery/pkg/runtime/swagger_doc_generator.go",
+		names: []string{"astFrom", "fmtRawDoc", "fieldName", "ParseDocumentationFrom"}},
+	{file: "github.com/google/cel-go/cel/prompt.go", names: []string{all}},
 	{file: "k8s.io/kube-openapi/pkg/validation/spec/gnostic.go", names: []string{all}},
+	{file: "k8s.io/kube-openapi/pkg/validation/spec/schema.go", names: jsonMethods, stub: true},
+	{file: "k8s.io/kube-openapi/pkg/validation/spec/info.go", names: jsonMethods, stub: true},
+	{file: "k8s.io/kube-openapi/pkg/validation/spec/ref.go", names: jsonMethods, stub: true},
+	{file: "k8s.io/kube-openapi/pkg/validation/spec/swagger.go", names: jsonMethods, stub: true},
 	{file: "k8s.io/apimachinery/pkg/util/net/http.go", names: []string{
 		"defaultTransport", "SetOldTransportDefaults", "SetTransportDefaults", "readIdleTimeoutSeconds", "pingTimeoutSeconds",
 		"configureHTTP2Transport", "allowsHTTP2", "RoundTripperWrapper", "DialFunc", "DialerFor", "CloseIdleConnectionsFor",
@@ -60,7 +88,7 @@ var cuts = []cut{
 		"AppendForwardedForHeader", "defaultProxyFuncPointer", "isDefault", "NewProxierWithNoProxyCIDR", "DialerFunc", "Dial",
 		"Dialer", "CloneRequest", "CloneHeader",
 	}},
-}
+}...)
 
 func main() {
 	if len(os.Args) != 2 {

@@ -34,9 +34,9 @@ func (w *write) changes(v *engine.Verdict) (list []Change, omitted int) {
 		known[p.Pointer] = true
 		list = append(list, Change{Path: p.Path, Pointer: p.Pointer, Op: OpDefaulted, After: validJSON(p.Value)})
 	}
-	if v.Object != nil && (d.Err == nil) && w.input.Subresource != "scale" {
+	if v.Object != nil && w.input.Subresource != "scale" {
 		found := differences{known: known}
-		found.compare(diagnosis.Decode(d.Document.JSON("")), diagnosis.Decode(v.Object))
+		found.compare(diagnosis.Decode(d.JSON("")), diagnosis.Decode(v.Object))
 		list, omitted = append(list, found.list...), found.omitted // the engine's omitted changes are among them
 	}
 	slices.SortStableFunc(list, func(a, b Change) int { return cmp.Compare(a.Pointer, b.Pointer) })
@@ -50,7 +50,10 @@ func (w *write) changes(v *engine.Verdict) (list []Change, omitted int) {
 			c.Range = d.keyRange(c.Pointer)
 		}
 		if c.Op == OpPruned {
-			c.Hint, c.Fixes = w.unknownField(pruned[c.Pointer])
+			p := pruned[c.Pointer]
+			if c.Fixes = d.fixes(&diagnosis.Finding{Source: p}, nil); p.Hint != nil {
+				c.Hint = p.Hint.Text
+			}
 		}
 	}
 	return list, omitted

@@ -14,7 +14,7 @@ func (c *compiled) describe() {
 	r := c.report
 	c.crd = &CRD{
 		Accepted: r.Accepted, Name: r.Name, Group: r.Group, Kind: r.Kind, Plural: r.Plural, Versions: []Version{},
-		Violations: []Violation{}, Rules: []Rule{},
+		Rules:       []Rule{},
 		LowestMinor: r.LowestMinor, LowestMinorBecause: r.LowestMinorBecause,
 	}
 	if r.Rejection != nil {
@@ -27,10 +27,10 @@ func (c *compiled) describe() {
 			c.crd.Rules = append(c.crd.Rules, c.rule(v, &v.Rules[k]))
 		}
 	}
-	for i := range r.Violations {
-		c.crd.Violations = append(c.crd.Violations, c.violation(&r.Violations[i]))
-	}
-	c.crd.Warnings = c.warnings()
+	found := newFindings(c.document.rangeOfFinding)
+	found.add(c.document, diagnosis.OfReport(r), nil)
+	found.add(c.document, diagnosis.OfManifest(c.document.Manifest), nil)
+	c.crd.Violations, c.crd.Warnings = found.violations, found.warnings
 }
 
 func describeVersion(v *engine.VersionInfo) Version {
@@ -50,32 +50,12 @@ func describeVersion(v *engine.VersionInfo) Version {
 	return out
 }
 
-func (c *compiled) violation(v *engine.Violation) Violation {
-	out := newViolation(c.document, v)
-	if v.Rule != nil {
-		out.Rule = v.Rule.Text
-		out.RuleRange = out.Range
-	}
-	return out
-}
-
-// newViolation returns a violation of a document, without rule and fixes.
-func newViolation(d *document, v *engine.Violation) Violation {
-	out := Violation{
-		Document: d.name, Type: v.Type, Field: v.Field, Message: v.Message, Pointer: v.Pointer, BadValue: validJSON(v.BadValue),
-		Range: d.rangeAt(v.Position, v.Pointer), Fixes: []Fix{},
-	}
-	if v.Hint != nil {
-		out.Hint = v.Hint.Text
-	}
-	return out
-}
-
 func (c *compiled) rule(v *engine.VersionInfo, r *engine.RuleReport) Rule {
 	cost := max(r.EstimatedCost, r.MessageEstimatedCost)
 	out := Rule{
-		Version: v.Name, Path: diagnosis.SchemaPath(r.SchemaPointer), SchemaPointer: r.SchemaPointer, Rule: r.Text, Transition: r.UsesOldSelf,
-		Cost: float64(cost), Limit: float64(r.Limit), Percent: 100 * r.ShareOfLimit, Bounds: []Bound{},
+		Version: v.Name, Path: diagnosis.SchemaPath(r.SchemaPointer), SchemaPointer: r.SchemaPointer, Rule: r.Text,
+		Transition: r.UsesOldSelf,
+		Cost:       float64(cost), Limit: float64(r.Limit), Percent: 100 * r.ShareOfLimit, Bounds: []Bound{},
 		Range: c.ruleRange(v.Index, r.SchemaPointer),
 	}
 	for _, culprit := range r.Culprits {
@@ -86,7 +66,7 @@ func (c *compiled) rule(v *engine.VersionInfo, r *engine.RuleReport) Rule {
 
 // ruleRange returns the range of the expression of a rule. pointer is that of the rule in a version's schema.
 func (c *compiled) ruleRange(version int, pointer string) *Range {
-	if pointer == "" {
+	if pointer == "" || version < 0 {
 		return nil
 	}
 	return c.document.rangeOf(c.document.SchemaPointer(version) + strings.TrimSuffix(pointer, "/rule") + "/rule")
@@ -97,7 +77,8 @@ func (c *compiled) bound(version int, culprit engine.CostCulprit) Bound {
 	pointer := c.document.SchemaPointer(version) + culprit.SchemaPointer
 	keyword := pointer + "/" + culprit.Keyword
 	out := Bound{
-		Path: diagnosis.SchemaPath(culprit.SchemaPointer), Keyword: culprit.Keyword, Suggested: culprit.Suggested, Fixes: []Fix{},
+		Path: diagnosis.SchemaPath(culprit.SchemaPointer), Keyword: culprit.Keyword, Suggested: culprit.Suggested,
+		Fixes: []Fix{},
 		Range: d.keyRange(pointer),
 	}
 	field := out.Path
@@ -112,7 +93,7 @@ func (c *compiled) bound(version int, culprit engine.CostCulprit) Bound {
 	}
 	if out.Suggested > 0 {
 		out.Hint += fmt.Sprintf(": set it to at most %d", out.Suggested)
-		out.Fixes = d.fixes(d.SetBound(version, culprit))
+		out.Fixes = d.fixes(&diagnosis.Finding{Source: &diagnosis.Cost{Version: version, Culprit: culprit}}, nil)
 	}
 	return out
 }

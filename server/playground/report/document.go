@@ -1,9 +1,8 @@
 package report
 
 import (
-	"encoding/json"
+	"fmt"
 	"sort"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/crdeval/crdeval/engine"
@@ -14,10 +13,11 @@ import (
 // fixBudget bounds the bytes that are parsed to verify the fixes of a document.
 const fixBudget = 2 << 20
 
-// document is a text with its positions.
+// document is a text with the manifest that is evaluated: its first one.
 type document struct {
-	*diagnosis.Document
-	name string
+	*diagnosis.Document // nil if the text has no manifest
+	name, text          string
+	file                *workspace.File
 
 	lines  []int // offset of the first byte of each line
 	blocks []count
@@ -29,11 +29,12 @@ type count struct{ points, units int }
 const blockSize = 1024
 
 func newDocument(name, text string) *document {
-	source := engine.Manifest([]byte(text))
-	if strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") && json.Valid([]byte(text)) {
-		source = engine.JSON([]byte(text))
+	content := []byte(text)
+	d := &document{name: name, text: text, lines: []int{0}}
+	d.file = workspace.Parse(workspace.TextSource(name, "", content), content, 0)
+	if len(d.file.Manifests) > 0 {
+		d.Document = diagnosis.New(d.file.Manifests[0], fixBudget)
 	}
-	d := &document{Document: diagnosis.New(workspace.New(source), fixBudget), name: name, lines: []int{0}}
 	for i := 0; i < len(text); i++ {
 		if text[i] == '\n' {
 			d.lines = append(d.lines, i+1)
@@ -47,12 +48,27 @@ func newDocument(name, text string) *document {
 	return d
 }
 
-// source returns the text for the engine.
-func (d *document) source() engine.Document {
-	if d.IsJSON {
-		return engine.JSON([]byte(d.Text))
+// isEmpty reports whether the text has no manifest: it has only white space, comments, markers and null documents.
+func (d *document) isEmpty() bool { return len(d.file.Manifests) == 0 }
+
+// failure returns why the text, or a part of it, is not evaluated. evaluated reports whether its first manifest is.
+func (d *document) failure() (failed *Error, evaluated bool) {
+	for i, m := range d.file.Manifests {
+		err := m.Err
+		switch {
+		case err == nil && i == 0:
+			continue
+		case err == nil:
+			at := m.Start()
+			err = &engine.Error{Reason: engine.ReasonInvalidArgument, Position: &at, Message: fmt.Sprintf(
+				"the text has %d documents, and the playground evaluates only the first: "+
+					"remove the others, or use the command crdeval", len(d.file.Manifests))}
+		}
+		of := *d
+		of.Document = diagnosis.New(m, 0)
+		return of.failed(err, nil), i > 0
 	}
-	return engine.YAML([]byte(d.Text))
+	return nil, true
 }
 
 // add counts the code points that begin in a text.
@@ -72,15 +88,15 @@ func (d *document) before(offset int) (c count) {
 	if len(d.blocks) > 0 {
 		block := min(offset/blockSize, len(d.blocks)-1)
 		c = d.blocks[block]
-		c.add(d.Text[block*blockSize : offset])
+		c.add(d.text[block*blockSize : offset])
 	}
 	return c
 }
 
 // position returns the Position of a byte.
 func (d *document) position(offset int) Position {
-	offset = max(0, min(offset, len(d.Text)))
-	for offset > 0 && offset < len(d.Text) && !utf8.RuneStart(d.Text[offset]) {
+	offset = max(0, min(offset, len(d.text)))
+	for offset > 0 && offset < len(d.text) && !utf8.RuneStart(d.text[offset]) {
 		offset--
 	}
 	line := sort.Search(len(d.lines), func(i int) bool { return d.lines[i] > offset })
@@ -88,63 +104,54 @@ func (d *document) position(offset int) Position {
 	return Position{Line: line, Column: 1 + at.points - d.before(d.lines[line-1]).points, Offset: at.units}
 }
 
+// span returns the Range of a part of the manifest's document.
 func (d *document) span(start, end int) *Range {
-	return &Range{Start: d.position(start), End: d.position(max(start, end))}
-}
-
-// rangeAt returns the range of the value at a pointer. at is the start that the engine reports, or nil. The range of a
-// block collection is its key. The range of a syntax error is the rest of the line.
-func (d *document) rangeAt(at *engine.Position, pointer string) *Range {
-	if at == nil {
-		return nil
-	}
-	if p, ok := d.Find(pointer); ok && pointer != "" && p.Value.Begin == at.Offset {
-		return d.spanOf(p)
-	}
-	if parent, ok := d.Find(diagnosis.Parent(pointer)); ok && pointer != "" && parent.Value.Begin == at.Offset {
-		return d.spanOf(parent)
-	}
-	return d.span(at.Offset, d.LineEnd(at.Offset))
+	return &Range{Start: d.position(d.Begin + start), End: d.position(d.Begin + max(start, end))}
 }
 
 // rangeOf returns the range of the value at a pointer, or nil.
 func (d *document) rangeOf(pointer string) *Range {
-	if p, ok := d.Find(pointer); ok {
-		return d.spanOf(p)
-	}
-	return nil
+	return d.rangeAs(&diagnosis.Finding{Pointer: pointer})
 }
 
-func (d *document) spanOf(p diagnosis.Place) *Range {
-	switch {
-	case !p.Flow && p.Collection && p.HasKey():
-		return d.span(p.Key.Begin, p.Key.End)
-	case p.Collection && (!p.Flow || p.Value.End > d.LineEnd(p.Value.Begin)):
-		return d.span(p.Value.Begin, d.LineEnd(p.Value.Begin))
-	}
-	return d.span(p.Value.Begin, p.Value.End)
-}
-
-// keyRange returns the range of the key at a pointer, or of the value of an item of a list.
+// keyRange returns the range of the key at a pointer, or of the value of an item of a list. It is nil if there is no
+// such value.
 func (d *document) keyRange(pointer string) *Range {
-	p, ok := d.Find(pointer)
-	switch {
-	case !ok:
-		return nil
-	case !p.HasKey():
-		return d.spanOf(p)
-	}
-	return d.span(p.Key.Begin, p.Key.End)
+	return d.rangeAs(&diagnosis.Finding{Pointer: pointer, Type: engine.TypeUnknownField})
 }
 
-// fixes returns fixes with positions.
-func (d *document) fixes(list []diagnosis.Fix) []Fix {
+func (d *document) rangeAs(f *diagnosis.Finding) *Range {
+	if _, ok := d.Find(f.Pointer); !ok {
+		return nil
+	}
+	return d.span(d.RangeOf(f))
+}
+
+// rangeOfFinding returns the range of a finding, or nil if it has no place.
+func (d *document) rangeOfFinding(f *diagnosis.Finding) *Range {
+	if d.Document == nil || f.Position == nil && f.Pointer == "" {
+		return nil
+	}
+	return d.span(d.RangeOf(f))
+}
+
+// schemas returns the schema of the value at a pointer, or nil.
+type schemas func(pointer string) *diagnosis.Schema
+
+// fixes returns the fixes of a finding.
+func (d *document) fixes(f *diagnosis.Finding, of schemas) []Fix {
+	if of == nil {
+		of = func(string) *diagnosis.Schema { return nil }
+	}
 	out := []Fix{}
-	for _, f := range list {
+	if d.Document == nil {
+		return out
+	}
+	for _, f := range d.Fixes(f, of) {
 		fix := Fix{Title: f.Title}
 		for _, e := range f.Edits {
 			fix.Edits = append(fix.Edits,
-				Edit{Document: d.name, Start: d.position(e.Start), End: d.position(e.End), Text: e.Text})
+				Edit{Document: d.name, Start: d.position(d.Begin + e.Start), End: d.position(d.Begin + e.End), Text: e.Text})
 		}
 		out = append(out, fix)
 	}

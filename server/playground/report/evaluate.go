@@ -2,12 +2,12 @@ package report
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/workspace"
 )
 
 // Evaluator evaluates Inputs. It keeps the last compiled CRD, because a user edits the object more often than the CRD.
@@ -25,6 +25,8 @@ type compiled struct {
 	text       string
 	minor      int
 	document   *document
+	failed     *Error             // why a part of the text is not evaluated, nil: there is none
+	manifest   *workspace.CRD     // nil if it is not a CRD
 	definition *engine.Definition // nil if the CRD is not accepted
 	report     *engine.Report
 	crd        *CRD
@@ -59,11 +61,16 @@ func (e *Evaluator) Evaluate(ctx context.Context, in Input) (r *Report) {
 		return r
 	}
 	r.CRD = c.crd
-	if c.definition == nil || isBlank(in.Object) {
+	if c.failed != nil {
+		r.Errors = append(r.Errors, *c.failed)
+	}
+	if c.definition == nil {
 		return r
 	}
 	w := &write{compiled: c, input: &in, object: newDocument(DocumentObject, in.Object)}
-	w.admit(ctx, r)
+	if !w.object.isEmpty() {
+		w.admit(ctx, r)
+	}
 	return r
 }
 
@@ -84,12 +91,35 @@ func (e *Evaluator) compile(ctx context.Context, text string, minor int) (*compi
 		return last, nil
 	}
 	c := &compiled{text: text, minor: minor, document: newDocument(DocumentCRD, text)}
-	var err error
-	c.definition, c.report, err = engine.Compile(ctx, c.document.source(),
-		engine.Options{KubernetesMinor: minor, Limits: limits})
-	if err != nil {
-		return nil, failure(c.document, err)
+	if c.document.isEmpty() {
+		err := invalid("there is no CRD: enter a CustomResourceDefinition")
+		err.Document = DocumentCRD
+		return nil, err
 	}
+	var evaluated bool
+	if c.failed, evaluated = c.document.failure(); !evaluated {
+		return nil, c.failed
+	}
+	// A CRD of a cluster is judged, too. Unknown fields do not reject it, so that objects can be evaluated.
+	judge := func(ctx context.Context, crd *workspace.CRD) *workspace.Compiled {
+		out := new(workspace.Compiled)
+		out.Definition, out.Report, out.Err = engine.Compile(ctx, c.document.Manifest.Document, engine.Options{
+			KubernetesMinor: minor, Limits: limits, FieldValidation: engine.FieldValidationWarn})
+		out.Accepted = out.Definition != nil
+		return out
+	}
+	all := &workspace.Workspace{Compiler: judge}
+	c.manifest = c.document.AsCRD()
+	var done *workspace.Compiled
+	if c.manifest != nil {
+		done = all.Compile(ctx, c.manifest)
+	} else {
+		done = judge(ctx, nil)
+	}
+	if done.Err != nil {
+		return nil, c.document.failed(done.Err, nil)
+	}
+	c.definition, c.report = done.Definition, done.Report
 	c.describe()
 	e.mu.Lock()
 	e.last = c
@@ -97,25 +127,6 @@ func (e *Evaluator) compile(ctx context.Context, text string, minor int) (*compi
 	return c, nil
 }
 
-// failure returns the Error for an error of the engine. d is the document that the error's position refers to, or nil.
-func failure(d *document, err error) *Error {
-	out := &Error{Reason: string(engine.ReasonInternal), Message: err.Error()}
-	var e *engine.Error
-	if errors.As(err, &e) {
-		out.Reason = string(e.Reason)
-		if e.Reason == engine.ReasonItemDeadline {
-			out.Message += " (the playground limits the time of an evaluation: for large documents, use the command crdeval)"
-		}
-	}
-	if d != nil {
-		out.Document = d.name
-		if e != nil {
-			out.Range = d.failureRange(e)
-		}
-	}
-	return out
-}
-
 func panicked(p any) Error {
-	return Error{Reason: string(engine.ReasonInternal), Message: fmt.Sprintf("internal error: panic: %v", p)}
+	return *failure(fmt.Errorf("internal error: panic: %v", p))
 }

@@ -22,7 +22,7 @@ func TestErrors(t *testing.T) {
 	}{
 		"no CRD":     {Input{CRD: " \n# x\n---\n"}, "crd", "INVALID_ARGUMENT", "there is no CRD"},
 		"not a CRD":  {Input{CRD: "apiVersion: v1\nkind: Pod"}, "crd", "NOT_A_CRD", ""},
-		"broken CRD": {Input{CRD: "a: [\n"}, "crd", "MANIFEST_UNREADABLE", "yaml"},
+		"broken CRD": {Input{CRD: "a: [\n"}, "crd", "OBJECT_UNREADABLE", "invalid YAML: "},
 		"large CRD": {Input{CRD: strings.Repeat("a", MaxDocumentBytes+1)}, "crd", "LIMIT_EXCEEDED",
 			"exceed the limit of 1048576 bytes"},
 		"large old object": {Input{CRD: crd, OldObject: strings.Repeat("a", MaxDocumentBytes+1)}, "oldObject",
@@ -32,8 +32,8 @@ func TestErrors(t *testing.T) {
 		"unknown validation": {Input{CRD: crd, FieldValidation: "strict"}, "", "INVALID_ARGUMENT",
 			"use Strict, Warn or Ignore"},
 		"unknown minor": {Input{CRD: crd, Minor: 3}, "crd", "INVALID_ARGUMENT", "Kubernetes minor 3 is not supported"},
-		"unknown subresource": {Input{CRD: crd, Object: boatObject, OldObject: boatObject, Subresource: "x"}, "object",
-			"INVALID_ARGUMENT", "no subresource x"},
+		"unknown subresource": {Input{CRD: crd, Object: boatObject, OldObject: boatObject, Subresource: "x"}, "",
+			"INVALID_ARGUMENT", "use status or scale"},
 		"no old object": {Input{CRD: crd, Object: boatObject, Subresource: "status"}, "object", "INVALID_ARGUMENT",
 			"no old object"},
 		"broken old object":     {Input{CRD: crd, Object: boatObject, OldObject: "a: ["}, "oldObject", "", ""},
@@ -51,28 +51,29 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestUnreadable checks the range of documents that cannot be read as a CRD or an object.
+// TestUnreadable checks the range of the error, or else of the first violation, of documents that cannot be read as a CRD
+// or an object.
 func TestUnreadable(t *testing.T) {
 	car := strings.Replace(boatObject, "kind: Boat", "kind: Car", 1)
 	for name, c := range map[string]struct {
 		text             string
 		crd, object, old string // the text in the range, and "" for no error
 	}{
-		"second document":     {boatObject + "---\n" + boatObject, "---", "---", "---"},
-		"broken":              {"a: b\n - c: [", "- c: [", "- c: [", "- c: ["},
-		"broken JSON":         {"\n{\"a\":1,", "{\"a\":1,", "{\"a\":1,", "{\"a\":1,"},
-		"broken, no line":     {"# x\n---\na: &x 1\nb: *y\n", "a: &x 1", "a: &x 1", "a: &x 1"},
+		"second document":     {boatObject + "---\n# x\nkind: Boat\n", "Boat", "kind: Boat", "kind: Boat"},
+		"broken":              {"a: b\n - c: [", ": [", ": [", ": ["},
+		"broken JSON":         {"\n{\"a\":1,", ",", ",", ","},
+		"unknown anchor":      {"# x\n---\na: &x 1\nb: *y\n", "*y", "*y", "*y"},
 		"list":                {"# x\n- a\n", "- a", "- a", "- a"},
 		"text":                {"just text", "just text", "just text", "just text"},
 		"deep":                {strings.Repeat("[", 2000), strings.Repeat("[", 2000), strings.Repeat("[", 2000), strings.Repeat("[", 2000)},
-		"no kind":             {"# x\napiVersion: v1\n", "v1", "v1", "v1"},
+		"no kind":             {"# x\napiVersion: v1\n", "apiVersion: v1", "apiVersion: v1", "apiVersion: v1"},
 		"no kind, no version": {"  a: b\n  c: d", "a: b", "a: b", "a: b"},
-		"other kind":          {car, "Car", "", "Car"},
+		"other kind":          {car, "Car", "Car", "apiVersion: a.example.com/v1"},
 		"other version":       {strings.Replace(boatObject, "/v1", "/v9", 1), "Boat", "a.example.com/v9", "a.example.com/v9"},
-		"other type":          {strings.Replace(boatObject, "{name: a}", "{name: 3}", 1), "Boat", "3", ""},
-		"no metadata":         {strings.Replace(boatObject, "{name: a}", "3", 1), "Boat", "3", "Boat"},
+		"other type":          {strings.Replace(boatObject, "{name: a}", "{name: 3}", 1), "Boat", "3", "3"},
+		"no metadata":         {strings.Replace(boatObject, "{name: a}", "3", 1), "Boat", "3", "apiVersion: a.example.com/v1"},
 		"apiVersion":          {"apiVersion: 3\nkind: Boat\n", "3", "3", "3"},
-		"duplicate":           {boatObject + "  oars: 5\n", "Boat", "oars: 5", ""},
+		"duplicate":           {boatObject + "  oars: 5\n", "Boat", "oars", ""},
 		"duplicate, JSON":     {`{"apiVersion":"a.example.com/v1","kind":"Boat","metadata":{"name":"a"},"spec":{"oars":3,"oars":4}}`, `"Boat"`, `"oars"`, ""},
 	} {
 		for document, want := range map[string]string{DocumentCRD: c.crd, DocumentObject: c.object, DocumentOldObject: c.old} {
@@ -90,8 +91,8 @@ func TestUnreadable(t *testing.T) {
 					t.Errorf("%s: %s: %s", name, document, encode(e))
 				}
 			}
-			if r.Object != nil && r.Object.Range != nil {
-				found = r.Object.Range
+			if r.Object != nil && len(r.Object.Violations) > 0 && found == nil {
+				found = r.Object.Violations[0].Range
 			}
 			got := ""
 			if found != nil {
@@ -104,11 +105,36 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestVerdictOfBrokenObject: an API server answers 400 to an object that it cannot decode.
-func TestVerdictOfBrokenObject(t *testing.T) {
-	r := evaluate(context.Background(), Input{CRD: crdOf(boat), Object: "a: b\n - c: ["})
-	if r.Object == nil && len(r.Errors) == 0 || r.Object != nil && (r.Object.Allowed || r.Object.Code != 400) {
-		t.Errorf("%s", encode(r))
+// TestSyntaxError checks that the error of a line without a colon is short, and at this line.
+func TestSyntaxError(t *testing.T) {
+	for _, c := range []struct{ object, mark string }{
+		{boatObject + "  fu\n", "fu"}, {boatObject + "fu", "fu"}, {boatObject + "  name:\n    fu\n  tags: [a\n", "tags: [a"},
+		{strings.Replace(boatObject, "kind", "fu\nkind", 1), "fu"},
+	} {
+		r := evaluate(t.Context(), Input{CRD: crdOf(boat), Object: c.object})
+		if r.Object != nil || len(r.Errors) != 1 || r.Errors[0].Range == nil {
+			t.Errorf("%q: %s", c.object, encode(r))
+			continue
+		}
+		e := r.Errors[0]
+		if mark := c.object[e.Range.Start.Offset:e.Range.End.Offset]; mark != c.mark || len(e.Message) > 80 ||
+			!strings.HasPrefix(e.Message, "invalid YAML: ") {
+			t.Errorf("%q: %q is marked: %s", c.object, mark, e.Message)
+		}
+	}
+}
+
+// TestDecodeError checks that a value that the API server cannot decode is a violation with a place, a hint and a fix.
+func TestDecodeError(t *testing.T) {
+	object := strings.Replace(boatObject, "{name: a}", "{name: a, labels: {tier: 3}}", 1)
+	r := evaluate(t.Context(), Input{CRD: crdOf(boat), Object: object})
+	if r.Object == nil || r.Object.Allowed || r.Object.Code != 400 || len(r.Object.Violations) != 1 {
+		t.Fatalf("%s", encode(r))
+	}
+	v := r.Object.Violations[0]
+	if v.Type != "DecodeError" || v.Pointer != "/metadata/labels/tier" || v.Hint == "" || len(v.Fixes) != 1 ||
+		!strings.Contains(apply(object, v.Fixes[0]), `{tier: "3"}`) {
+		t.Errorf("%s", encode(v))
 	}
 }
 
@@ -238,9 +264,9 @@ func FuzzEvaluate(f *testing.F) {
 				units++
 			}
 		}
-		places := []Warning{{Range: r.Object.Range}}
+		var places []Warning
 		for _, v := range r.Object.Violations {
-			places = append(places, Warning{Range: v.Range, Fixes: v.Fixes})
+			places = append(places, v.Warning)
 		}
 		for _, v := range append(places, r.Object.Warnings...) {
 			if v.Range != nil && (v.Range.Start.Offset > v.Range.End.Offset ||

@@ -37,7 +37,9 @@ func TestExamples(t *testing.T) {
 			return !r.Object.Allowed && len(r.Object.Violations) == 1 && r.Object.Violations[0].Field == "spec.used"
 		},
 		"one-of": func(r *Report) bool {
-			return !r.Object.Allowed && strings.Contains(r.Object.Message, "must validate one and only one schema (oneOf)")
+			v := r.Object.Violations[0]
+			return !r.Object.Allowed && strings.Contains(v.Message, "must validate one and only one schema (oneOf)") &&
+				v.Field == "<nil>" && v.Range != nil && v.Range.Start == (Position{7, 3, 105}) && v.Range.End == (Position{7, 9, 111})
 		},
 	}
 	examples := Examples()

@@ -49,7 +49,7 @@ func (e *Evaluator) Explain(ctx context.Context, in ExplainInput) (out Explanati
 			"the explanation has %d bytes and exceeds the limit of %d bytes: explain a field", len(text), maxTableBytes)}
 	}
 	if err != nil {
-		return Explanation{Error: failure(nil, err)}
+		return Explanation{Error: failure(err)}
 	}
 	return Explanation{Text: text}
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/crdeval/crdeval/engine"
@@ -34,7 +33,7 @@ func (in *Input) check() *Error {
 		{DocumentCRD, in.CRD}, {DocumentObject, in.Object}, {DocumentOldObject, in.OldObject},
 	} {
 		if len(d.text) > MaxDocumentBytes {
-			return &Error{Reason: string(engine.ReasonLimitExceeded), Document: d.name, Message: fmt.Sprintf(
+			return &Error{Reason: string(engine.ReasonLimitExceeded), Document: d.name, Fixes: []Fix{}, Message: fmt.Sprintf(
 				"%s: %d bytes exceed the limit of %d bytes: use a smaller document, or the command crdeval",
 				d.name, len(d.text), MaxDocumentBytes)}
 		}
@@ -44,13 +43,13 @@ func (in *Input) check() *Error {
 			return invalid("a name of %d bytes exceeds the limit of %d bytes", len(name), maxFieldBytes)
 		}
 	}
-	if isBlank(in.CRD) {
-		e := invalid("there is no CRD: enter a CustomResourceDefinition")
-		e.Document = DocumentCRD
-		return e
-	}
 	if _, ok := fieldValidations[in.FieldValidation]; !ok {
 		return invalid("unknown fieldValidation %q: use Strict, Warn or Ignore", in.FieldValidation)
+	}
+	switch in.Subresource {
+	case "", "status", "scale":
+	default:
+		return invalid("unknown subresource %q: use status or scale, or leave it empty", in.Subresource)
 	}
 	return nil
 }
@@ -61,16 +60,5 @@ var fieldValidations = map[string]engine.FieldValidation{
 }
 
 func invalid(format string, args ...any) *Error {
-	return &Error{Reason: string(engine.ReasonInvalidArgument), Message: fmt.Sprintf(format, args...)}
-}
-
-// isBlank reports whether a text has only white space, comments and document markers.
-func isBlank(text string) bool {
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(strings.TrimPrefix(line, "\ufeff"))
-		if line != "" && line[0] != '#' && line != "---" {
-			return false
-		}
-	}
-	return true
+	return &Error{Reason: string(engine.ReasonInvalidArgument), Message: fmt.Sprintf(format, args...), Fixes: []Fix{}}
 }

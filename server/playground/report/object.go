@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/diagnosis"
 )
 
@@ -24,25 +25,31 @@ type write struct {
 
 // admit evaluates the write and fills in the report.
 func (w *write) admit(ctx context.Context, r *Report) {
-	item := engine.Item{Version: w.input.Version, Subresource: w.input.Subresource, Object: w.object.source()}
-	var old *document
-	if !isBlank(w.input.OldObject) {
-		old = newDocument(DocumentOldObject, w.input.OldObject)
-		item.OldObject = old.source()
+	failed, evaluated := w.object.failure()
+	if failed != nil {
+		r.Errors = append(r.Errors, *failed)
+	}
+	item := engine.Item{Version: w.input.Version, Subresource: w.input.Subresource}
+	old := newDocument(DocumentOldObject, w.input.OldObject)
+	if old.isEmpty() {
+		old = nil
+	} else if failed, readable := old.failure(); failed != nil {
+		r.Errors = append(r.Errors, *failed)
+		evaluated = evaluated && readable
+	}
+	if !evaluated {
+		return
+	}
+	item.Object = w.object.Manifest.Document
+	if old != nil {
+		item.OldObject = old.Manifest.Document
 	}
 	w.version = w.requested(old)
 	verdict, err := w.definition.Admit(ctx, item, engine.EvaluationOptions{
 		FieldValidation: fieldValidations[w.input.FieldValidation], CompleteMetadata: true, Trace: engine.TraceAll,
 	})
 	if err != nil {
-		d := w.object
-		if strings.HasPrefix(err.Error(), "old object") || strings.HasPrefix(err.Error(), "stored object") {
-			d = old
-			if d.Err != nil { // the engine reads stored objects as JSON
-				err = &engine.Error{Reason: engine.ReasonObjectUnreadable, Message: "old object: " + d.Err.Error()}
-			}
-		}
-		r.Errors = append(r.Errors, *failure(d, err))
+		r.Errors = append(r.Errors, *w.culprit(ctx, item, old).failed(err, w.manifest))
 		return
 	}
 	r.Object = w.verdict(verdict, old != nil)
@@ -53,11 +60,23 @@ func (w *write) admit(ctx context.Context, r *Report) {
 	if verdict.Allowed && w.input.Subresource != "scale" {
 		r.Table, err = w.table(ctx, verdict.Object)
 		if err != nil {
-			e := failure(nil, err)
+			e := failure(err)
 			e.Message = "table: " + e.Message
 			r.Errors = append(r.Errors, *e)
 		}
 	}
+}
+
+// culprit returns the document that is the cause of an error: the old object, if the object can be created.
+func (w *write) culprit(ctx context.Context, item engine.Item, old *document) *document {
+	if old == nil {
+		return w.object
+	}
+	item.OldObject, item.Subresource = engine.Document{}, ""
+	if _, err := w.definition.Validate(ctx, item, engine.EvaluationOptions{CompleteMetadata: true}); err != nil {
+		return w.object
+	}
+	return old
 }
 
 // requested returns the version of the request, or nil.
@@ -68,8 +87,7 @@ func (w *write) requested(old *document) *engine.VersionInfo {
 		if w.input.Subresource == "scale" && old != nil {
 			d = old // a Scale has a version of its own
 		}
-		apiVersion, _, _ := engine.TypeMetaOf(d.source(), limits)
-		_, name, _ = strings.Cut(apiVersion, "/")
+		_, name, _ = strings.Cut(d.APIVersion, "/")
 	}
 	i := slices.IndexFunc(w.report.Versions, func(v engine.VersionInfo) bool { return v.Name == name })
 	if i < 0 {
@@ -87,7 +105,7 @@ func (w *write) versionIndex() int {
 
 func (w *write) verdict(v *engine.Verdict, isUpdate bool) *Object {
 	out := &Object{
-		Allowed: v.Allowed, Operation: "create", Code: codeCreated, Violations: []Violation{}, Ratcheted: []Violation{},
+		Allowed: v.Allowed, Operation: "create", Code: codeCreated,
 	}
 	out.Changes, out.OmittedChanges = w.changes(v)
 	if isUpdate {
@@ -95,20 +113,18 @@ func (w *write) verdict(v *engine.Verdict, isUpdate bool) *Object {
 	}
 	if v.Rejection != nil {
 		out.Code, out.Reason, out.Message = int(v.Rejection.Code), v.Rejection.Reason, v.Rejection.Message
-		if out.Code == codeBadRequest {
-			out.Range = w.object.errorRange(out.Message)
-		}
 	}
 	if w.version != nil {
 		out.Version = w.version.Name
 	}
-	for i := range v.Violations {
-		out.Violations = append(out.Violations, w.violation(&v.Violations[i]))
+	found := newFindings(func(f *diagnosis.Finding) *Range { return w.ruleRange(w.versionIndex(), f.SchemaPointer) })
+	answer := workspace.Answer{Verdict: v}
+	if w.input.Version == "" { // otherwise the version of the object has no effect, and a fix would not change it
+		answer.CRDs = []*workspace.CRD{w.manifest}
 	}
-	for i := range v.Ratcheted {
-		out.Ratcheted = append(out.Ratcheted, w.violation(&v.Ratcheted[i]))
-	}
-	out.Warnings = w.warnings(v, out)
+	found.add(w.object, diagnosis.OfAnswers([]workspace.Answer{answer}), w.schemaOf)
+	found.add(w.object, diagnosis.OfManifest(w.object.Manifest), nil)
+	out.Violations, out.Ratcheted, out.Warnings = found.violations, found.ratcheted, found.warnings
 	if sent := w.object.JSON(""); sent != nil {
 		out.Submitted = toYAML(sent)
 	}
@@ -124,30 +140,9 @@ func (w *write) verdict(v *engine.Verdict, isUpdate bool) *Object {
 
 // Codes of responses. Package net/http would make the WebAssembly module larger.
 const (
-	codeOK         = 200
-	codeCreated    = 201
-	codeBadRequest = 400
+	codeOK      = 200
+	codeCreated = 201
 )
-
-func (w *write) violation(v *engine.Violation) Violation {
-	out := newViolation(w.object, v)
-	if v.Rule != nil {
-		out.Rule = v.Rule.Text
-		if w.version != nil {
-			out.RuleRange = w.ruleRange(w.version.Index, v.SchemaPointer)
-		}
-	}
-	switch v.Type {
-	case engine.TypeUnknownField:
-		out.Range = w.object.keyRange(v.Pointer)
-		_, out.Fixes = w.unknownField(&engine.FieldChange{Path: v.Field, Pointer: v.Pointer, Hint: v.Hint})
-	case engine.TypeDuplicateField:
-		out.Range = w.object.keyRange(v.Pointer)
-	default:
-		out.Fixes = w.object.fixes(w.object.Fixes(&diagnosis.Finding{Type: v.Type, Pointer: v.Pointer, Source: v}, w.schemaOf))
-	}
-	return out
-}
 
 // schemaOf returns the schema of the value at a pointer of the object, or nil.
 func (w *write) schemaOf(pointer string) *diagnosis.Schema {
@@ -156,14 +151,6 @@ func (w *write) schemaOf(pointer string) *diagnosis.Schema {
 	}
 	w.schemaRead = true
 	return w.rootSchema.At(pointer)
-}
-
-// unknownField returns the hint and the fixes of a field that the schema does not declare.
-func (w *write) unknownField(c *engine.FieldChange) (hint string, list []Fix) {
-	if c.Hint != nil {
-		hint = c.Hint.Text
-	}
-	return hint, w.object.fixes(w.object.Unknown(c))
 }
 
 // table returns what kubectl get prints for the object.

@@ -15,15 +15,14 @@ var outcomes = map[engine.RuleOutcome]string{
 // trace returns the trace of a rule. version is the index of the version in the CRD, or -1.
 func (c *compiled) trace(version int, t *engine.RuleTrace) Trace {
 	out := Trace{
-		Path: diagnosis.Dotted(t.Pointer), Pointer: t.Pointer, Outcome: outcomes[t.Outcome], Skipped: t.Skipped, Message: t.Message, Cost: t.Cost,
+		Path: diagnosis.Dotted(t.Pointer), Pointer: t.Pointer, Outcome: outcomes[t.Outcome],
+		Skipped: t.Skipped, Message: t.Message, Cost: t.Cost,
 		Tree: stepTree(t.Steps), OmittedSteps: t.OmittedSteps,
 	}
 	if t.Rule != nil {
 		out.Rule = t.Rule.Text
 	}
-	if version >= 0 {
-		out.Range = c.ruleRange(version, t.SchemaPointer)
-	}
+	out.Range = c.ruleRange(version, t.SchemaPointer)
 	return out
 }
 

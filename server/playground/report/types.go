@@ -14,7 +14,7 @@ type Report struct {
 	Table *Table `json:"table,omitempty"`
 	// Minors are the values of Input.Minor other than 0, ascending.
 	Minors []int `json:"minors"`
-	// Errors say what could not be evaluated, at most one for each document.
+	// Errors say what could not be evaluated: a document, or a part of it. There is at most one for each document.
 	Errors []Error `json:"errors"`
 }
 
@@ -27,6 +27,7 @@ type Error struct {
 	Document string `json:"document,omitempty"`
 	// Range is nil if the position is not known.
 	Range *Range `json:"range,omitempty"`
+	Fixes []Fix  `json:"fixes"`
 }
 
 // The values of Document in the other types.
@@ -126,9 +127,9 @@ type Object struct {
 	Code    int    `json:"code"`
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
-	// Range is the part of the object that Message is about, if the object cannot be read: nil otherwise.
-	Range *Range `json:"range,omitempty"`
-	// Violations reject the write. Ratcheted are violations of values that the update did not change.
+	// Violations reject the write, at least one for a rejected write. If strict decoding rejects the object, those that
+	// remain without unknown and duplicate fields follow. Ratcheted are violations of values that the update did not
+	// change.
 	Violations []Violation `json:"violations"`
 	Ratcheted  []Violation `json:"ratcheted"`
 	Warnings   []Warning   `json:"warnings"`
@@ -143,14 +144,11 @@ type Object struct {
 	Version string `json:"version,omitempty"`
 }
 
-// Violation is a field error with the API server's texts.
+// Violation is a reason to reject the write, with the API server's texts.
 type Violation struct {
-	// Document is crd, object or oldObject: the document that Range refers to.
-	Document string `json:"document"`
-	// Type is the cause type of Kubernetes: FieldValueRequired. Field and Message are Kubernetes' texts.
-	Type    string `json:"type"`
-	Field   string `json:"field"`
-	Message string `json:"message"`
+	Warning
+	// Field is Kubernetes' text, "<nil>" for a violation that is not about one field.
+	Field string `json:"field"`
 	// BadValue is the invalid value. It is absent if Kubernetes omits it.
 	BadValue json.RawMessage `json:"badValue,omitempty"`
 	// Pointer is the JSON pointer of the field.
@@ -158,19 +156,18 @@ type Violation struct {
 	// Rule is the text of the rule that failed, and RuleRange its place in the CRD.
 	Rule      string `json:"rule,omitempty"`
 	RuleRange *Range `json:"ruleRange,omitempty"`
-	// Range is the value, or for a missing field its parent. It is nil if the document does not contain either.
-	Range *Range `json:"range,omitempty"`
-	// Hint is a suggested correction as a sentence.
-	Hint  string `json:"hint,omitempty"`
-	Fixes []Fix  `json:"fixes"`
 }
 
-// Warning is the text of a Warning header, or a note of crdeval with the prefix "crdeval: ".
+// Warning is something about a document: the text of a Warning header, or a note of crdeval.
 type Warning struct {
-	// Document is crd or object: the document that Range refers to.
+	// Document is crd, object or oldObject: the document that Range refers to.
 	Document string `json:"document"`
-	Message  string `json:"message"`
-	// Range is the part that causes the warning. It is nil if it is not known.
+	// Severity is error, warning or info.
+	Severity string `json:"severity"`
+	// Type is that of package engine or diagnosis: FieldValueRequired, UnknownField, x-kubernetes-validations.
+	Type    string `json:"type"`
+	Message string `json:"message"`
+	// Range is the value or the key, or for a missing field its parent. It is nil if the finding has no place.
 	Range *Range `json:"range,omitempty"`
 	// Hint is a suggested correction as a sentence.
 	Hint  string `json:"hint,omitempty"`

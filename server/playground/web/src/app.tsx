@@ -18,7 +18,6 @@ import { Options, Toolbar } from "./toolbar"
 import { Traces } from "./traces"
 import type { DocumentName, Example, Fix, Input } from "./types"
 import { count as quantity, verdictOf } from "./verdict"
-import { unreadable } from "./yamlerror"
 
 const empty: Input = { crd: "", object: "", oldObject: "", fieldValidation: "", subresource: "", version: "", minor: 0 }
 
@@ -151,7 +150,7 @@ export function App({ connect }: { connect: (token: string) => Source }) {
 
   const count = (number: number | undefined) => number || undefined
   const object = report?.object
-  const problems = answer && unreadable(answer.report).length +
+  const problems = answer && answer.report.errors.length +
     (report?.crd?.violations.length ?? 0) + (object?.violations.length ?? 0)
   const tabs: Tab[] = [
     { id: "problems", title: "Problems", count: count(problems), bad: true },

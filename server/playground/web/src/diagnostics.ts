@@ -1,7 +1,7 @@
 import type { Diagnostic } from "@codemirror/lint"
 import type { Answer } from "./session"
 import type { DocumentName, Fix, Range, Violation } from "./types"
-import { unreadable } from "./yamlerror"
+import { fieldOf } from "./verdict"
 
 /** diagnosticsOf returns the marks of one document. */
 export function diagnosticsOf(
@@ -15,23 +15,23 @@ export function diagnosticsOf(
     const actions = fixes.map((fix) => ({ name: fix.title, apply: () => apply(fix) }))
     found.push({ from, to, severity, message, actions })
   }
-  const violations = (severity: Diagnostic["severity"], list: Violation[], prefix: string) => {
-    for (const { document: at, range, field, message, hint, fixes } of list) {
-      // Kubernetes reports that rules were not checked for the field "<nil>". It concerns no line of the document.
-      if (at === document && field !== "<nil>") add(severity, range, [`${prefix}${field}: ${message}`, hint].filter(Boolean).join("\n"), fixes)
+  const violations = (list: Violation[], prefix: string) => {
+    for (const violation of list) {
+      const { document: at, severity, range, message, hint, fixes } = violation
+      const text = prefix + [fieldOf(violation), message].filter(Boolean).join(": ")
+      if (at === document) add(severity, range, [text, hint].filter(Boolean).join("\n"), fixes)
     }
   }
-  for (const error of unreadable(report)) {
-    if (error.document === document) add("error", error.range, error.message, [])
+  for (const error of report.errors) {
+    if (error.document === document) add("error", error.range, error.message, error.fixes)
   }
-  violations("error", report.crd?.violations ?? [], "")
-  violations("error", report.object?.violations ?? [], "")
-  violations("info", report.object?.ratcheted ?? [], "Ratcheted: ")
-  const ratcheted = new Set(report.object?.ratcheted.map(({ field, message }) => `${field}: ${message}`))
+  violations(report.crd?.violations ?? [], "")
+  violations(report.object?.violations ?? [], "")
+  violations(report.object?.ratcheted ?? [], "Ratcheted: ")
   const warnings = [...(report.crd?.warnings ?? []), ...(report.object?.warnings ?? [])]
-    .filter((warning) => warning.document === document && !ratcheted.has(warning.message))
-  for (const { range, message, hint, fixes } of warnings) {
-    add("warning", range, [message, hint].filter(Boolean).join("\n"), fixes)
+    .filter((warning) => warning.document === document)
+  for (const { severity, range, message, hint, fixes } of warnings) {
+    add(severity, range, [message, hint].filter(Boolean).join("\n"), fixes)
   }
   const warned = new Set(warnings.map(({ range }) => range?.start.offset))
   if (document === "object") {

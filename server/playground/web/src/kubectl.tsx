@@ -44,7 +44,7 @@ export function Explain({ source, crd, version, minor, plural, path, setPath }: 
         const explanation = await source.explain(input, signal)
         if (!signal.aborted) setAnswer(explanation)
       } catch (error) {
-        if (!signal.aborted) setAnswer({ error: { reason: "", message: (error as Error).message } })
+        if (!signal.aborted) setAnswer({ error: { reason: "", message: (error as Error).message, fixes: [] } })
       }
     })
     return () => latest.current.cancel()

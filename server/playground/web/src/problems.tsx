@@ -1,7 +1,6 @@
 import type { Answer } from "./session"
 import type { DocumentName, Fix, Range, ReportError, Violation, Warning } from "./types"
-import { count } from "./verdict"
-import { unreadable } from "./yamlerror"
+import { count, fieldOf } from "./verdict"
 
 /** Actions are what the views can do to the page. */
 export interface Actions {
@@ -14,12 +13,11 @@ export const documentTitles = { crd: "CRD", object: "Object", oldObject: "Old ob
 /** Problems lists errors, violations and warnings with positions and quick fixes. */
 export function Problems({ answer, actions }: { answer: Answer; actions: Actions }) {
   const { crd, object } = answer.report
-  const errors = unreadable(answer.report)
+  const { errors } = answer.report
   const violations = [...(crd?.violations ?? []), ...(object?.violations ?? [])]
   const warnings = [...(crd?.warnings ?? []), ...(object?.warnings ?? [])]
   const ratcheted = object?.ratcheted ?? []
-  const message = crd && !crd.accepted && violations.length === 0 ? crd.message : undefined
-  const empty = errors.length + violations.length + warnings.length + ratcheted.length === 0 && !message
+  const empty = errors.length + violations.length + warnings.length + ratcheted.length === 0
   return (
     <div class="problems">
       {empty && <p class="empty">No problems.</p>}
@@ -28,7 +26,6 @@ export function Problems({ answer, actions }: { answer: Answer; actions: Actions
           {errors.map((error) => <ErrorItem error={error} actions={actions} />)}
         </Section>
       )}
-      {message && <Section title="CRD rejected"><li class="item bad"><p>{message}</p></li></Section>}
       {violations.length > 0 && (
         <Section title={`Violations (${violations.length})`}>
           {violations.map((violation) => <Item kind="bad" problem={violation} actions={actions} />)}
@@ -63,7 +60,8 @@ function Section({ title, note, children }: { title: string; note?: string; chil
 
 function Item(props: { kind: string; problem: Warning & Partial<Violation>; actions: Actions }) {
   const { kind, problem, actions } = props
-  const { document, range, field, message, rule, ruleRange, hint, fixes } = problem
+  const { document, range, message, rule, ruleRange, hint, fixes } = problem
+  const field = fieldOf(problem)
   return (
     <li class={`item ${kind}`}>
       <p>
@@ -88,6 +86,7 @@ function ErrorItem({ error, actions }: { error: ReportError; actions: Actions })
         {error.document && <Place document={error.document} range={error.range} actions={actions} />}{" "}
         <code class="field">{error.reason}</code> {error.message}
       </p>
+      <Fixes fixes={error.fixes} actions={actions} />
     </li>
   )
 }

@@ -40,6 +40,7 @@ export interface ReportError {
   message: string
   document?: DocumentName | ""
   range?: Range
+  fixes: Fix[]
 }
 
 export interface Position {
@@ -104,7 +105,6 @@ export interface ObjectVerdict {
   code: number
   reason?: string
   message?: string
-  range?: Range
   violations: Violation[]
   ratcheted: Violation[]
   warnings: Warning[]
@@ -117,6 +117,8 @@ export interface ObjectVerdict {
 
 export interface Warning {
   document: DocumentName
+  severity: "error" | "warning" | "info"
+  type: string
   message: string
   range?: Range
   hint?: string
@@ -124,7 +126,6 @@ export interface Warning {
 }
 
 export interface Violation extends Warning {
-  type: string
   field: string
   badValue?: unknown
   rule?: string

@@ -1,4 +1,4 @@
-import type { Change, Report } from "./types"
+import type { Change, Report, Violation } from "./types"
 
 /** Verdict is the answer in one line. */
 export interface Verdict {
@@ -12,11 +12,10 @@ export function verdictOf(report: Report | undefined): Verdict {
   if (!report) return { kind: "none", title: "Waiting", detail: "The first evaluation is in progress." }
   const { crd, object, errors } = report
   const error = errors[0]
-  if (error) return { kind: "error", title: "Not evaluated", detail: error.message }
+  if (error) return { kind: "error", title: object ? "Partly evaluated" : "Not evaluated", detail: error.message }
   if (!crd) return { kind: "none", title: "No CRD", detail: "Enter a CustomResourceDefinition, or open an example." }
   if (!crd.accepted) {
-    const detail = crd.violations.length > 0 ? count(crd.violations.length, "violation") : (crd.message ?? "")
-    return { kind: "bad", title: "CRD rejected", detail }
+    return { kind: "bad", title: "CRD rejected", detail: count(crd.violations.length, "violation") }
   }
   if (!object) return { kind: "good", title: "CRD accepted", detail: "Enter an object to evaluate it." }
   const parts = [...changeCounts(object.changes), ...some(object.warnings.length, "warning")]
@@ -28,7 +27,7 @@ export function verdictOf(report: Report | undefined): Verdict {
     }
   }
   const status = [object.code, object.reason].filter(Boolean).join(" ")
-  const found = object.violations.length > 0 ? count(object.violations.length, "violation") : (object.message ?? "")
+  const found = count(object.violations.length, "violation")
   return {
     kind: "bad", title: object.operation === "update" ? "Update rejected" : "Rejected",
     detail: [`${found} (${status})`, ...some(object.warnings.length, "warning")].join(", "),
@@ -43,6 +42,11 @@ function changeCounts(changes: Change[]): string[] {
     if (number > 0) counts.push(`${count(number, "field")} ${op}`)
   }
   return counts
+}
+
+/** fieldOf returns the field of a violation. Kubernetes' text "<nil>" stands for no field. */
+export function fieldOf({ field }: Partial<Violation>): string | undefined {
+  return field === "<nil>" ? undefined : field
 }
 
 /** count returns a number with its noun: 1 field, 2 fields. */

@@ -4,7 +4,7 @@ import { expect, test } from "./page"
 test("unreadable documents are reported with their place", async ({ playground, page }) => {
   await playground.type("CRD", crd)
   await playground.type("Object", "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: a\nspec: {}\n")
-  await expect(playground.verdict).toHaveText(/^Rejected.*400 BadRequest/)
+  await expect(playground.verdict).toHaveText(/^Not evaluated.*invalid YAML: /)
   await expect(playground.view.getByRole("button", { name: /^Object, line/ })).toBeVisible()
   await expect(page.locator(".editor .cm-lintRange-error, .editor .cm-lintPoint-error")).not.toHaveCount(0)
   await playground.type("CRD", "a: [")
@@ -16,13 +16,14 @@ test("unreadable documents are reported with their place", async ({ playground, 
   await expect(page.locator(".editor .cm-lintRange-error")).toHaveText("just text")
   await playground.type("CRD", crd)
   await playground.type("Object", `${widget("size: 1")}---\n${widget("size: 2")}`)
-  await expect(playground.verdict).toHaveText(/^Rejected.*400 BadRequest/)
-  await expect(page.locator(".editor .cm-lintRange-error")).toHaveText("---")
+  await expect(playground.verdict).toHaveText(/^Partly evaluated.*2 documents/)
+  await expect(page.locator(".editor .cm-lintRange-error")).toHaveText("apiVersion: example.com/v1")
   await playground.screenshot("second-document")
-  await playground.view.getByRole("button", { name: "Object, line 8, column 1" }).click()
+  await playground.view.getByRole("button", { name: "Object, line 9, column 1" }).click()
   await expect(playground.editor("Object")).toBeFocused()
   await playground.type("Object", "kind: Widget")
-  await expect(page.locator(".editor .cm-lintRange-error")).toHaveText("Widget")
+  await expect(playground.verdict).toHaveText(/^Rejected.*400 BadRequest/)
+  await expect(page.locator(".editor .cm-lintRange-error")).toHaveText("kind: Widget")
   await playground.type("CRD", crd)
   await playground.type("Object", "")
   await expect(playground.verdict).toHaveText(/^CRD accepted/)
@@ -68,7 +69,7 @@ test("a late answer to older text is dropped", async ({ playground, page }) => {
     requests++
     if (route.request().postData()?.includes("size: 20")) {
       await held
-      await route.fulfill({ status: 200, json: { traces: [], errors: [{ reason: "LATE", message: "late" }] } }).catch(() => {})
+      await route.fulfill({ status: 200, json: { traces: [], errors: [{ reason: "LATE", message: "late", fixes: [] }] } }).catch(() => {})
     } else {
       await route.continue()
     }
