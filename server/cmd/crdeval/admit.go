@@ -41,7 +41,8 @@ type admitCommand struct {
 	Progress string `default:"auto" enum:"auto,always,never" help:"Print the progress of long runs on stderr. auto: on a terminal."`
 	serviceFlags
 
-	now time.Time
+	now     time.Time
+	sources []string // files of crd-sources
 }
 
 func (*admitCommand) Help() string {
@@ -132,6 +133,11 @@ func (c *admitCommand) printer(ctx context.Context, env environment, a *admissio
 }
 
 // Run checks every object of every file, with --watch again after changes.
-func (c *admitCommand) Run(ctx context.Context, env environment) error {
-	return c.repeat(ctx, env, func(env environment) error { return c.admit(ctx, env) })
+func (c *admitCommand) Run(ctx context.Context, env environment, config *configFile) error {
+	return c.repeat(ctx, env, func(env environment) (err error) {
+		if c.sources, err = config.sourceFiles(); err != nil {
+			return err
+		}
+		return c.admit(ctx, env)
+	})
 }

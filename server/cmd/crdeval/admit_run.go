@@ -8,6 +8,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
+	"github.com/crdeval/crdeval/server/download"
 	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/terminal"
 )
@@ -102,7 +103,7 @@ func (c *admitCommand) admit(ctx context.Context, env environment) error {
 
 // read reads the CRDs of --crds, and then the files. An unreadable file does not end the run, unless it is one of --crds.
 func (a *admission) read(ctx context.Context, files input.Reader, w *writer) error {
-	for _, name := range a.command.CRDs {
+	for _, name := range slices.Concat(a.command.CRDs, a.command.sources) {
 		if err := a.readGiven(ctx, files, name); err != nil {
 			return err
 		}
@@ -167,7 +168,7 @@ func (a *admission) readGiven(ctx context.Context, files input.Reader, name stri
 		}
 	}
 	if !found {
-		return fmt.Errorf("%s has no CustomResourceDefinition", workspace.OneLine(name))
+		return fmt.Errorf("%s has no CustomResourceDefinition", workspace.OneLine(download.WithoutSecrets(name)))
 	}
 	return nil
 }

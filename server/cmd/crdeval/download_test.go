@@ -104,9 +104,9 @@ func TestCRDsByHTTPS(t *testing.T) {
 	admit("http://example.invalid/crd.yaml", exitError,
 		"http://example.invalid/crd.yaml: http:// is not supported: use https://")
 	for _, name := range []string{url, repository.Cluster} {
-		if code, _, stderr := invoke(t, "", "admit", name); code != exitError ||
-			!strings.Contains(stderr, name+": only CRDs can be read from a URL or a cluster: save the objects in a file") {
-			t.Errorf("objects from a URL: %d %s", code, stderr)
+		if code, stdout, _ := invoke(t, "", "admit", name); code != exitError ||
+			!strings.Contains(stdout, name+": unreadable document: error: only CRDs can be read from a URL or a cluster: save the objects in a file") {
+			t.Errorf("objects from a URL: %d %s", code, stdout)
 		}
 	}
 	for _, args := range []string{"check --old URL testdata/admit-crd.yaml", "check URL",

@@ -55,6 +55,7 @@ type cli struct {
 	Discover    discoverCommand    `cmd:"" help:"List the resources of CRDs, like kubectl api-resources."`
 	OpenAPI     openapiCommand     `cmd:"" name:"openapi" help:"Print the OpenAPI document of CRDs."`
 	Explain     explainCommand     `cmd:"" help:"Explain a resource or field of CRDs, like kubectl explain."`
+	CRDs        crdsCommand        `cmd:"" name:"crds" help:"Fetch the CRDs that .crdeval.yaml lists by URL."`
 	LSP         lspCommand         `cmd:"" name:"lsp" help:"Run a language server for editors, on stdin and stdout."`
 	Playground  playgroundCommand  `cmd:"" help:"Serve a page that evaluates CRDs and objects while you type."`
 	Healthcheck healthcheckCommand `cmd:"" help:"Report whether a service is serving."`
