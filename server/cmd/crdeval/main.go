@@ -26,6 +26,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/app"
 	"github.com/crdeval/crdeval/server/download"
 	"github.com/crdeval/crdeval/server/input"
@@ -173,6 +174,8 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 	tolerant, unreadable := app.Tolerant()
 	config, out := &configFile{}, &countingWriter{Writer: env.stdout}
 	env.stdout = out
+	errs := &escapeWriter{Writer: env.stderr, escape: workspace.PrintableLines}
+	defer errs.Flush()
 	parser, err := kong.New(grammar(args), append(append(app.KongOptions(), tolerant...),
 		kong.Name(program), kong.Vars{"version": versionOfProgram()}, description,
 		kong.Writers(env.stdout, env.stderr),
@@ -195,10 +198,18 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 	if err = errors.Join(unreadable(), err, emptyFlags(command)); err != nil {
 		err = config.explain(clearError{err, command})
 		reportFailure(out, command, err)
-		fmt.Fprintf(env.stderr, "crdeval: %s\nRun \"%s --help\" for usage.\n", printable([]byte(err.Error())),
-			commandOf(program, command))
+		fmt.Fprintf(errs, "crdeval: %v\nRun \"%s --help\" for usage.\n", err, commandOf(program, command))
 		return exitError
 	}
+	if command.Selected().Name != "serve" { // its logs are escaped
+		env.stderr = errs
+	}
+	if escape := escapeOf(command.Selected().Name, outputOf(command)); escape != nil {
+		stdout := &escapeWriter{Writer: env.stdout, escape: escape}
+		defer stdout.Flush()
+		env.stdout = stdout
+	}
+	command.Bind(env)
 	if outputOf(command) == "text" && terminal.Colored(out.Writer, os.Getenv) {
 		colors := terminal.NewColorWriter(out.Writer)
 		out.Writer = colors
@@ -221,7 +232,7 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 	default:
 		err = config.explain(err)
 		reportFailure(out, command, err)
-		fmt.Fprintf(env.stderr, "crdeval: %s\n", printable([]byte(err.Error())))
+		fmt.Fprintf(errs, "crdeval: %v\n", err)
 		return exitError
 	}
 }
