@@ -33,6 +33,9 @@ const MaxSourceBytes = 512 << 20
 // ErrIrregular is the error of reading a directory, a pipe, a device or a socket as a file of a workspace.
 var ErrIrregular = errors.New("it is not a regular file")
 
+// ErrInterrupted is the error of reading a source whose context ended.
+var ErrInterrupted = errors.New("interrupted")
+
 // FileSource returns the source of a file of at most limit bytes. Reading anything but a regular file fails with
 // ErrIrregular. Errors do not name the file.
 func FileSource(fsys fs.FS, name, file string, limit int64) Source {
@@ -79,7 +82,7 @@ func ReadBounded(ctx context.Context, r io.Reader, size, limit int64) ([]byte, e
 	text := make([]byte, 0, max(size, 511)+1) // the buffer need not grow to detect the end
 	for {
 		if err := ctx.Err(); err != nil {
-			return nil, errors.New("interrupted")
+			return nil, ErrInterrupted
 		}
 		if len(text) == cap(text) {
 			text = append(text, 0)[:len(text)]

@@ -87,8 +87,6 @@ func readLine(in *bufio.Reader) (line []byte, err error) {
 	}
 }
 
-var errInterrupted = errors.New("interrupted")
-
 // interruptible is a reader that can be interrupted while it waits for bytes.
 type interruptible struct {
 	ctx  context.Context //nolint:containedctx // an io.Reader takes none
@@ -111,6 +109,6 @@ func (r interruptible) Read(p []byte) (int, error) {
 	case r := <-done:
 		return copy(p, r.content), r.err
 	case <-r.ctx.Done():
-		return 0, errInterrupted
+		return 0, workspace.ErrInterrupted
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -83,7 +82,8 @@ func (e *localEvaluator) admit(
 	return answers, nil
 }
 
-var errInterrupted = errors.New("interrupted")
+// errInterrupted ends a command that is interrupted.
+var errInterrupted = workspace.ErrInterrupted
 
 func (e *localEvaluator) table(
 	ctx context.Context, crd *workspace.CRD, version string, objects [][]byte, now time.Time,

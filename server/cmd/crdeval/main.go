@@ -230,6 +230,9 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 	case errors.Is(err, errRejected):
 		return exitRejected
 	default:
+		if errors.Is(err, errInterrupted) && ctx.Err() != nil {
+			err = errInterrupted // without the file that was being read
+		}
 		err = config.explain(err)
 		reportFailure(out, command, err)
 		fmt.Fprintf(errs, "crdeval: %v\n", err)
