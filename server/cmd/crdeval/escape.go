@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"io"
 	"unicode/utf8"
 
@@ -13,7 +14,7 @@ type escapeWriter struct {
 	io.Writer
 	escape  func(string) string
 	begun   bool   // the line that is being written has characters
-	partial []byte // of a character
+	partial []byte // of a character, or of the begin of a line that can become a command
 }
 
 // Unwrap returns the writer that the text goes to.
@@ -34,18 +35,21 @@ func (w *escapeWriter) Write(text []byte) (int, error) {
 			break
 		}
 	}
+	line := bytes.LastIndexByte(all[:end], '\n') + 1
+	if (line > 0 || !w.begun) && len(bytes.TrimLeft(all[line:end], " \t:")) == 0 {
+		end = line
+	}
 	w.partial = append([]byte(nil), all[end:]...)
 	return len(text), w.write(string(all[:end]))
 }
 
 // write writes complete characters.
 func (w *escapeWriter) write(text string) error {
-	if text == "" {
-		return nil
-	}
 	const mark = "x" // the text continues a line
 	continues := w.begun
-	w.begun = text[len(text)-1] != '\n'
+	if text != "" {
+		w.begun = text[len(text)-1] != '\n'
+	}
 	if continues {
 		text = w.escape(mark + text)[len(mark):]
 	} else {
@@ -55,9 +59,11 @@ func (w *escapeWriter) write(text string) error {
 	return err
 }
 
-// Flush writes what is left of a character.
+// Flush writes what is left.
 func (w *escapeWriter) Flush() {
-	_ = w.write(string(w.partial))
+	if len(w.partial) > 0 {
+		_ = w.write(string(w.partial))
+	}
 	w.partial = nil
 }
 
