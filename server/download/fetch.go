@@ -26,7 +26,8 @@ func NewPublic(userAgent string) *Reader {
 func publicOnly(_, dialed string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(dialed)
 	if err == nil && !netaddress.IsPublic(at.Addr()) {
-		err = fmt.Errorf("the host has the address %s, which is not public: use --allow-private if you trust the URL", at.Addr())
+		err = fmt.Errorf("the host has the address %s, which is not public: use --allow-private if you trust the URL",
+			at.Addr())
 	}
 	return err
 }

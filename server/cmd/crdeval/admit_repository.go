@@ -14,8 +14,8 @@ import (
 	"github.com/crdeval/crdeval/server/repository"
 )
 
-// readRepository reads the CRDs in the other files of the git repositories that contain the files of the run: kinds that
-// the run has no CRD for can be defined there. With --base, they can have changed, too.
+// readRepository reads the CRDs in the other files of the git repositories that contain the files of the run: kinds
+// that the run has no CRD for can be defined there. With --base, they can have changed, too.
 func (a *admission) readRepository(ctx context.Context, files input.Reader, read []*workspace.File) error {
 	if !a.command.Repository || a.base == nil && !a.lacksCRD(read) {
 		return nil
@@ -95,11 +95,13 @@ func (a *admission) reportDeleted(env environment) error {
 		return nil
 	}
 	for _, f := range a.base.deleted() {
-		gone := slices.DeleteFunc(slices.Clone(f.CRDs), func(c *workspace.CRD) bool { return len(a.workspace.Named(c.Name, f.Path)) > 0 })
+		exists := func(c *workspace.CRD) bool { return len(a.workspace.Named(c.Name, f.Path)) > 0 }
+		gone := slices.DeleteFunc(slices.Clone(f.CRDs), exists)
 		if len(gone) == 0 {
 			continue
 		}
-		name, text := strings.TrimPrefix(f.Path, a.base.path("")+"/"), "the file was deleted: the objects of its CRDs are not checked"
+		const text = "the file was deleted: the objects of its CRDs are not checked"
+		name := strings.TrimPrefix(f.Path, a.base.path("")+"/")
 		p := report.New(env.stdout, a.command.Output, program("admit"))
 		if p == nil || a.command.Output != "github" {
 			fmt.Fprintf(env.stderr, "warning: %s: %s\n", workspace.OneLine(name), text)

@@ -59,7 +59,8 @@ func (c *admitCommand) admit(ctx context.Context, env environment) error {
 	if err := a.read(ctx, files, w); err != nil {
 		return err
 	}
-	if a.base != nil && len(a.writes)+len(a.crds)+len(a.rules)+len(a.total.unreadable) == 0 && (c.Output == "text" || c.Output == "github") {
+	nothing := len(a.writes)+len(a.crds)+len(a.rules)+len(a.total.unreadable) == 0
+	if a.base != nil && nothing && (c.Output == "text" || c.Output == "github") {
 		_, err := fmt.Fprintf(env.stdout, "no manifest changed since %s\n", a.base.commit)
 		return err
 	}
@@ -125,7 +126,8 @@ func (a *admission) read(ctx context.Context, files input.Reader, w *writer) err
 				a.base.addChanged(f)
 			}
 			if given[f.Path] { // its CRDs are known
-				f.Manifests = slices.DeleteFunc(f.Manifests, func(m *workspace.Manifest) bool { return m.AsCRD() != nil || m.Conversion })
+				f.Manifests = slices.DeleteFunc(f.Manifests,
+					func(m *workspace.Manifest) bool { return m.AsCRD() != nil || m.Conversion })
 			} else {
 				a.workspace.Set(f)
 			}

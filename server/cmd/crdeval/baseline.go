@@ -85,7 +85,8 @@ func (b *baseline) path(name string) string {
 	return repository.PathOf(filepath.Join(b.root, filepath.FromSlash(name)))
 }
 
-// isChanged reports whether a file changed. All files of a changed submodule count as new: git does not have the old ones.
+// isChanged reports whether a file changed. All files of a changed submodule count as new: git does not have the old
+// ones.
 func (b *baseline) isChanged(file string) bool {
 	for ; file != "." && file != "/"; file = path.Dir(file) {
 		if b.changed[file] {
@@ -120,7 +121,8 @@ func (b *baseline) read(ctx context.Context, list []blob) error {
 		if err != nil {
 			return fmt.Errorf("--base: %s in %s: %w", workspace.OneLine(of.name), b.commit, err)
 		}
-		f := workspace.Parse(workspace.Source{Name: of.name + " in " + b.commit[:min(len(b.commit), 12)], Path: b.path(of.name)}, text, 0)
+		name := of.name + " in " + b.commit[:min(len(b.commit), 12)]
+		f := workspace.Parse(workspace.Source{Name: name, Path: b.path(of.name)}, text, 0)
 		b.files[f.Path] = f
 		b.all = b.all || definesKinds(f)
 	}
@@ -132,7 +134,8 @@ func definesKinds(f *workspace.File) bool {
 	return len(f.CRDs) > 0 || slices.ContainsFunc(f.Manifests, func(m *workspace.Manifest) bool { return m.Conversion })
 }
 
-// nextObject reads an object that git cat-file --batch prints: its id, type and size, a line feed, the content, a line feed.
+// nextObject reads an object that git cat-file --batch prints: its id, type and size, a line feed, the content, a line
+// feed.
 func nextObject(in *bufio.Reader) ([]byte, error) {
 	head, err := in.ReadString('\n')
 	if err != nil {
@@ -153,12 +156,13 @@ func nextObject(in *bufio.Reader) ([]byte, error) {
 
 // git runs git in the root of the repository. It runs no hooks and no filters of the repository.
 func (b *baseline) git(ctx context.Context, stdin io.Reader, arguments ...string) ([]byte, error) {
-	c := exec.CommandContext(ctx, "git", append([]string{"-c", "core.fsmonitor=false"}, arguments...)...) //nolint:gosec // no shell
+	arguments = append([]string{"-c", "core.fsmonitor=false"}, arguments...)
+	c := exec.CommandContext(ctx, "git", arguments...) //nolint:gosec // no shell
 	c.Dir, c.Stdin, c.Env = b.root, stdin, append(os.Environ(), "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0")
 	out, err := c.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		reason := cmp.Or(strings.TrimSpace(string(exit.Stderr)), exit.Error())
-		err = fmt.Errorf("git %s: %s", arguments[0], workspace.OneLine(reason))
+		err = fmt.Errorf("git %s: %s", arguments[2], workspace.OneLine(reason))
 	}
 	if len(out) > maxBaseBytes {
 		err = fmt.Errorf("--base: the changed files have more than %d MiB", maxBaseBytes>>20)

@@ -41,8 +41,8 @@ func namesCluster(value *yaml.Node) bool {
 	return names(value) || slices.ContainsFunc(value.Content, names)
 }
 
-// urlIn returns the https:// URL in a value or in an item of a list, without secrets, or "". The authors of a repository
-// must not make those who check it send requests.
+// urlIn returns the https:// URL in a value or in an item of a list, without secrets, or "". The authors of a
+// repository must not make those who check it send requests.
 func urlIn(value *yaml.Node) string {
 	for _, n := range append([]*yaml.Node{value}, value.Content...) {
 		if text := target(n).Value; strings.HasPrefix(text, "https://") {

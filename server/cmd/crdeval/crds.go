@@ -47,7 +47,8 @@ func (c *crdsCommand) Run(ctx context.Context, env environment) error {
 		config.name = findConfig()
 	}
 	if config.name == "" {
-		return fmt.Errorf("there is no %s in the working directory or in its parents within the repository: use --config", configName)
+		return fmt.Errorf("there is no %s in the working directory or in its parents within the repository: use --config",
+			configName)
 	}
 	if err := config.read(); err != nil {
 		return err

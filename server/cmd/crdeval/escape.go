@@ -8,8 +8,8 @@ import (
 	"github.com/crdeval/crdeval/engine/workspace"
 )
 
-// escapeWriter escapes control characters and the commands of CI systems in everything that a command prints. Texts that
-// must have one line pass through workspace.OneLine before.
+// escapeWriter escapes control characters and the commands of CI systems in everything that a command prints. Texts
+// that must have one line pass through workspace.OneLine before.
 type escapeWriter struct {
 	io.Writer
 	escape  func(string) string

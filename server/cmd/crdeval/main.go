@@ -4,8 +4,8 @@
 // Each command has a file of its name. admit.go has the flags and the outputs; admit_requests.go makes the requests,
 // admit_batches.go sends them, and admit_text.go and admit_objects.go print. results.go has the results that package
 // report prints. test_service.go evaluates the writes of tests, which package suiterun runs. service.go connects to
-// the service in this process or to that of --server. lsp.go has the settings of the language server. Package input
-// reads the files of commands.
+// the service in this process or to that of --server. escape.go escapes everything that commands print. lsp.go has the
+// settings of the language server. Package input reads the files of commands.
 package main
 
 import (
@@ -334,7 +334,13 @@ func reportFailure(out *countingWriter, ctx *kong.Context, err error) {
 		return
 	}
 	format := outputOf(ctx)
-	p := report.New(out, format, program(ctx.Selected().Name))
+	escape := escapeOf(ctx.Selected().Name, format)
+	if escape == nil {
+		return
+	}
+	w := &escapeWriter{Writer: out, escape: escape}
+	defer w.Flush()
+	p := report.New(w, format, program(ctx.Selected().Name))
 	if p != nil && (out.n == 0 || format == "github") { // else the report is complete
 		_ = p.Close(&report.Run{Failure: err})
 	}

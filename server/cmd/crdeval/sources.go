@@ -173,7 +173,8 @@ func (s *crdURL) state() (state string, _ error) {
 	case s.sha256 == "":
 		return "no digest", fmt.Errorf("%s has no sha256", name)
 	case sha256Of(content) != s.sha256:
-		return "changed", fmt.Errorf("%s has the SHA-256 %s, and %s of %s has %s", s.file, sha256Of(content), crdSourcesKey, name, s.sha256)
+		return "changed", fmt.Errorf("%s has the SHA-256 %s, and %s of %s has %s",
+			s.file, sha256Of(content), crdSourcesKey, name, s.sha256)
 	}
 	return "ok", nil
 }
@@ -210,7 +211,8 @@ func addDigests(text []byte, digests map[*crdURL]string) ([]byte, error) {
 		before := len(string([]rune(string(line))[:s.at.Column-1]))
 		end := bytes.Index(line[before:], []byte(s.url))
 		if end < 0 || end > 1 {
-			return nil, fmt.Errorf("the URL %s has escapes or several lines: write it in one line", download.WithoutSecrets(s.url))
+			return nil, fmt.Errorf("the URL %s has escapes or several lines: write it in one line",
+				download.WithoutSecrets(s.url))
 		}
 		end += before + len(s.url)
 		if end < len(line) && (line[end] == '"' || line[end] == '\'') {
