@@ -47,6 +47,9 @@ func (c *admitCommand) admit(ctx context.Context, env environment) error {
 		if a.base, err = readBaseline(ctx, c.Base); err != nil {
 			return err
 		}
+		if err := a.base.checkFiles(c.Files); err != nil {
+			return err
+		}
 		a.workspace.Compiler = func(ctx context.Context, crd *workspace.CRD) *workspace.Compiled {
 			return crd.Compile(ctx, a.base.compileOptions(crd, a.workspace.Options))
 		}

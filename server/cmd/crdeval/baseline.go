@@ -68,6 +68,17 @@ func readBaseline(ctx context.Context, reference string) (*baseline, error) {
 	return b, b.read(ctx, old)
 }
 
+// checkFiles returns an error for a file that git does not compare.
+func (b *baseline) checkFiles(names []string) error {
+	for _, name := range names {
+		relative, err := filepath.Rel("/"+b.path(""), "/"+repository.PathOf(name))
+		if name == "-" || err != nil || !filepath.IsLocal(relative) {
+			return fmt.Errorf("--base: %s is not in the repository %s", workspace.OneLine(name), workspace.OneLine(b.root))
+		}
+	}
+	return nil
+}
+
 // isManifest reports whether a file of git can have manifests.
 func isManifest(name string) bool { return workspace.IsFileName(path.Base(name)) }
 
