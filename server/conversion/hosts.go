@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/crdeval/crdeval/server/netaddress"
 )
 
 // InCluster is an entry of Hosts that allows services of the cluster: NAME.NAMESPACE.svc, at private addresses.
@@ -122,7 +123,7 @@ func (h Hosts) dial(ctx context.Context, network, address string) (net.Conn, err
 		if err != nil {
 			return err
 		}
-		if a := at.Addr().Unmap(); !h.contains(at) && !isPublic(a) && (!h.isService(host) || !a.IsPrivate()) {
+		if a := at.Addr().Unmap(); !h.contains(at) && !netaddress.IsPublic(a) && (!h.isService(host) || !a.IsPrivate()) {
 			return &failure{Forbidden, fmt.Errorf(
 				"%s has the address %v, which is not public: list the address in --conversion-webhooks", host, a)}
 		}
@@ -139,23 +140,4 @@ func (h Hosts) contains(a netip.AddrPort) bool {
 		}
 	}
 	return false
-}
-
-// Addresses on the internet, and reserved ranges among them: translated IPv4 addresses, tunnels, examples and tests.
-var (
-	global   = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("2000::/3")}
-	reserved = []netip.Prefix{
-		netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
-		netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("192.88.99.0/24"), netip.MustParsePrefix("198.18.0.0/15"),
-		netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("240.0.0.0/4"),
-		netip.MustParsePrefix("2001::/23"), netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("2002::/16"),
-		netip.MustParsePrefix("3fff::/20"),
-	}
-)
-
-// isPublic reports whether an address belongs to a host on the internet. The address must not be an IPv4-mapped IPv6
-// address.
-func isPublic(a netip.Addr) bool {
-	in := func(p netip.Prefix) bool { return p.Contains(a) }
-	return a.IsGlobalUnicast() && !a.IsPrivate() && slices.ContainsFunc(global, in) && !slices.ContainsFunc(reserved, in)
 }

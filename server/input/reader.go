@@ -53,7 +53,19 @@ func (r Reader) read(ctx context.Context, sources []workspace.Source) iter.Seq[*
 			r.Filter.Visit(s.Path)
 		}
 	}
-	return InOrder(sources, func(s workspace.Source) *workspace.File { return workspace.Load(ctx, s, r.Filter) })
+	return InOrder(sources, func(s workspace.Source) *workspace.File { return r.load(ctx, s) })
+}
+
+// load reads a source. It does not wait for the parser of a large file if the context ends.
+func (r Reader) load(ctx context.Context, s workspace.Source) *workspace.File {
+	loaded := make(chan *workspace.File, 1)
+	go func() { loaded <- workspace.Load(ctx, s, r.Filter) }()
+	select {
+	case f := <-loaded:
+		return f
+	case <-ctx.Done():
+		return &workspace.File{Source: s, Err: workspace.ErrInterrupted}
+	}
 }
 
 // sources returns the sources of names.

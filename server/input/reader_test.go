@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine/testenv"
+	"github.com/crdeval/crdeval/engine/workspace"
 )
 
 // Reading from a pipe without a writer ends when the command is interrupted.
@@ -40,6 +41,54 @@ func TestEndless(t *testing.T) {
 	})
 	if _, err := (Reader{Stdin: endless}).ReadFile(ctx, "-"); err == nil || err.Error() != "interrupted" {
 		t.Error(err)
+	}
+}
+
+// TestTooLarge checks that a large file is refused by its size, and that reading a device ends.
+func TestTooLarge(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "large.yaml")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(file, workspace.MaxSourceBytes+1); err != nil { // sparse
+		t.Fatal(err)
+	}
+	const want = "it is larger than 512 MiB: split it"
+	if _, err := (Reader{}).ReadFile(t.Context(), file); err == nil || err.Error() != want {
+		t.Error(err)
+	}
+	for f := range (Reader{}).Files(t.Context(), file) {
+		if f.Err == nil || f.Err.Error() != want {
+			t.Error(f.Err)
+		}
+	}
+	if _, err := os.Stat("/dev/zero"); err != nil {
+		t.Skip(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	read := make(chan error, 1)
+	go func() {
+		_, err := Reader{}.ReadFile(ctx, "/dev/zero")
+		read <- err
+	}()
+	cancel()
+	if err := <-read; err == nil || err.Error() != "interrupted" && err.Error() != want {
+		t.Error(err)
+	}
+}
+
+// TestInterruptedParser checks that a run does not wait for a file that takes long to parse.
+func TestInterruptedParser(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	parse := make(chan struct{})
+	defer close(parse)
+	s := workspace.Source{Name: "a", Read: func(context.Context) ([]byte, error) {
+		cancel()
+		<-parse
+		return nil, nil
+	}}
+	if f := (Reader{}).load(ctx, s); f.Err == nil || f.Err.Error() != "interrupted" {
+		t.Error(f.Err)
 	}
 }
 

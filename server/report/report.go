@@ -3,8 +3,13 @@
 package report
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
+
+	"sigs.k8s.io/yaml"
 
 	"github.com/crdeval/crdeval/engine/workspace"
 )
@@ -111,6 +116,19 @@ func Counted(n int, noun string) string {
 
 // Printable escapes control characters, which come from manifests and could steer a terminal.
 func Printable(text []byte) []byte { return []byte(workspace.Printable(string(text))) }
+
+// YAML returns an object as YAML, or as indented JSON if its YAML has lines or characters that outputs must not contain.
+func YAML(object []byte) ([]byte, error) {
+	text, err := yaml.JSONToYAML(object)
+	if err != nil || workspace.PrintableLines(string(text)) == string(text) {
+		return text, err
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, object, "", "  "); err != nil {
+		return nil, err
+	}
+	return append([]byte(workspace.PrintableJSON(strings.TrimSpace(b.String()))), '\n'), nil
+}
 
 // validText escapes control characters and invalid UTF-8.
 func validText(s string) string { return workspace.Printable(s) }

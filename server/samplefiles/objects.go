@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/server/report"
 )
@@ -76,7 +74,7 @@ func describe(x *engine.Sample) string {
 
 // documentOf returns an object as a YAML document with a comment.
 func documentOf(object []byte, comment string) ([]byte, error) {
-	text, err := yaml.JSONToYAML(object)
+	text, err := report.YAML(object)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ type admitCommand struct {
 	Old   []string `help:"File or directory with existing objects. A write of an object with the same kind, namespace and name is an update." placeholder:"FILE" sep:"none"`
 	inputFlags
 
-	Base string `env:"-" help:"Evaluate only the changes since the merge base of HEAD and this commit, such as origin/main. Objects and CRDs that existed are updated. Needs --repository." placeholder:"COMMIT"`
+	Base string `env:"-" help:"Evaluate only the files that changed since the merge base of HEAD and this commit, such as origin/main; all files if a CRD changed. Objects and CRDs that existed are updated. Needs --repository." placeholder:"COMMIT"`
 
 	AllowMissingCRDs bool `name:"allow-missing-crds" help:"Objects without a CRD are counted, but are no errors."`
 	AllowEmpty       bool `help:"A run that evaluates nothing is no error, such as a hook that gets only templates."`
@@ -42,13 +42,14 @@ type admitCommand struct {
 	Progress string `default:"auto" enum:"auto,always,never" help:"Print the progress of long runs on stderr. auto: on a terminal."`
 	serviceFlags
 
-	now time.Time
+	now     time.Time
+	sources []string // files of crd-sources
 }
 
 func (*admitCommand) Help() string {
 	return `Checks writes of objects as an API server does. Each object is created, or updated if --old has an object of the same kind, namespace and name. Prints for each object whether it is allowed, and its violations with their positions. Fields that only a server sets (uid, creationTimestamp, a generated name) may be missing.
 
-Files are JSON or YAML, with one or several documents, or lists. CRDs come from --crds or from the files. A CRD that has the condition Established, as in the output of kubectl get crd -o yaml, is used without validation. Other CRDs are validated first. With --server, the given CRDs take precedence over registered ones, for this run only.
+Files are JSON or YAML, with one or several documents, or lists. CRDs come from --crds, from the files, or with --repository also from the rest of the git repository. A CRD that has the condition Established, as in the output of kubectl get crd -o yaml, is used without validation. Other CRDs are validated first. With --server, the given CRDs take precedence over registered ones, for this run only.
 
 Exit code 0: no CRD and no object is rejected. Exit code 1: a CRD or an object is rejected. Exit code 2: a document could not be checked (for example an object without a CRD), or the usage is wrong. All documents are checked, even after errors. If both 1 and 2 apply, the exit code is 2.
 
@@ -133,6 +134,11 @@ func (c *admitCommand) printer(ctx context.Context, env environment, a *admissio
 }
 
 // Run checks every object of every file, with --watch again after changes.
-func (c *admitCommand) Run(ctx context.Context, env environment) error {
-	return c.repeat(ctx, env, func(env environment) error { return c.admit(ctx, env) })
+func (c *admitCommand) Run(ctx context.Context, env environment, config *configFile) error {
+	return c.repeat(ctx, env, func(env environment) (err error) {
+		if c.sources, err = config.sourceFiles(); err != nil {
+			return err
+		}
+		return c.admit(ctx, env)
+	})
 }

@@ -7,10 +7,10 @@ import (
 	"io"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
-	"sigs.k8s.io/yaml"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
+	"github.com/crdeval/crdeval/server/report"
 )
 
 // objectsPrinter prints the admitted objects at the end of the run, as YAML or as tables. It prints everything else on
@@ -51,7 +51,7 @@ func (p *objectsPrinter) close(t *tally) (err error) {
 		if stored := o.verdict().StoredObject; p.command.Output == "stored" && stored != nil {
 			object = stored
 		}
-		text, err := yaml.JSONToYAML(object)
+		text, err := report.YAML(object)
 		if err != nil {
 			return fmt.Errorf("%s: %w", o.write.Where(), err)
 		}

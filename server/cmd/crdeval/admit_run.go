@@ -47,12 +47,13 @@ func (c *admitCommand) admit(ctx context.Context, env environment) error {
 		if a.base, err = readBaseline(ctx, c.Base); err != nil {
 			return err
 		}
+		if err := a.base.checkFiles(c.Files); err != nil {
+			return err
+		}
 		a.workspace.Compiler = func(ctx context.Context, crd *workspace.CRD) *workspace.Compiled {
 			return crd.Compile(ctx, a.base.compileOptions(crd, a.workspace.Options))
 		}
-		for _, name := range a.base.deleted() {
-			fmt.Fprintf(env.stderr, "warning: %s was deleted: the objects of its CRDs are not checked\n", workspace.OneLine(name))
-		}
+		a.total.needsObjects = false // the changes may have no object
 	}
 	w, err := newWriter(ctx, c, files)
 	if err != nil {
@@ -61,7 +62,8 @@ func (c *admitCommand) admit(ctx context.Context, env environment) error {
 	if err := a.read(ctx, files, w); err != nil {
 		return err
 	}
-	if a.base != nil && len(a.base.changed)+len(a.base.files) == 0 {
+	nothing := len(a.writes)+len(a.crds)+len(a.rules)+len(a.total.unreadable) == 0
+	if a.base != nil && nothing && (c.Output == "text" || c.Output == "github") {
 		_, err := fmt.Fprintf(env.stdout, "no manifest changed since %s\n", a.base.commit)
 		return err
 	}
@@ -73,13 +75,16 @@ func (c *admitCommand) admit(ctx context.Context, env environment) error {
 		fmt.Fprintf(env.stderr, "warning: --old %s has no object with a name: all writes are creations\n",
 			workspace.OneLine(strings.Join(c.Old, ", ")))
 	}
-	meter := terminal.NewMeter(c.Progress, env.stderr, len(a.writes))
+	meter := terminal.NewMeter(c.Progress, unescaped(env.stderr), len(a.writes))
 	env.stdout = meter.Above(env.stdout)
 	out := c.printer(ctx, env, a)
 	for f := range slices.Values(a.total.unreadable) {
 		if err := out.object(unreadableFile(f)); err != nil {
 			return err
 		}
+	}
+	if err := a.reportDeleted(env); err != nil {
+		return err
 	}
 	for j := range a.reports(ctx) {
 		if err := out.crd(j); err != nil {
@@ -103,7 +108,7 @@ func (c *admitCommand) admit(ctx context.Context, env environment) error {
 
 // read reads the CRDs of --crds, and then the files. An unreadable file does not end the run, unless it is one of --crds.
 func (a *admission) read(ctx context.Context, files input.Reader, w *writer) error {
-	for _, name := range a.command.CRDs {
+	for _, name := range slices.Concat(a.command.CRDs, a.command.sources) {
 		if err := a.readGiven(ctx, files, name); err != nil {
 			return err
 		}
@@ -112,32 +117,42 @@ func (a *admission) read(ctx context.Context, files input.Reader, w *writer) err
 	for _, f := range a.workspace.Files() {
 		given[f.Path] = f.Path != ""
 	}
-	var read []*workspace.File
+	var read, failed []*workspace.File
 	for f := range files.Files(ctx, a.command.Files...) {
 		switch {
 		case ctx.Err() != nil:
 			return workspace.ErrInterrupted
 		case f.Err != nil:
-			a.total.unreadable = append(a.total.unreadable, f)
+			failed = append(failed, f)
 		default:
-			a.total.skip(f)
+			if a.base != nil {
+				a.base.addChanged(f)
+			}
 			if given[f.Path] { // its CRDs are known
-				f.Manifests = slices.DeleteFunc(f.Manifests, func(m *workspace.Manifest) bool { return m.AsCRD() != nil || m.Conversion })
+				f.Manifests = slices.DeleteFunc(f.Manifests,
+					func(m *workspace.Manifest) bool { return m.AsCRD() != nil || m.Conversion })
 			} else {
 				a.workspace.Set(f)
 			}
-			if read = append(read, f); a.base != nil {
-				a.base.addChanged(f)
-			}
+			read = append(read, f)
 		}
+	}
+	if err := a.readRepository(ctx, files, read); err != nil {
+		return err
 	}
 	if a.base != nil {
 		w.add(a.base.existing(read))
+	}
+	for _, f := range failed {
+		if a.base.evaluates(f) {
+			a.total.unreadable = append(a.total.unreadable, f)
+		}
 	}
 	for _, f := range read {
 		if !a.base.evaluates(f) {
 			continue
 		}
+		a.total.skip(f)
 		for _, m := range f.Manifests {
 			if !a.addCRD(m) {
 				a.writes = append(a.writes, w.write(m))

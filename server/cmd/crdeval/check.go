@@ -54,8 +54,13 @@ func (c *checkCommand) Validate() error {
 }
 
 // Run checks every document, with --watch again after changes.
-func (c *checkCommand) Run(ctx context.Context, env environment) error {
-	return c.repeat(ctx, env, func(env environment) error { return c.check(ctx, env) })
+func (c *checkCommand) Run(ctx context.Context, env environment, config *configFile) error {
+	return c.repeat(ctx, env, func(env environment) error {
+		if _, err := config.sourceFiles(); err != nil {
+			return err
+		}
+		return c.check(ctx, env)
+	})
 }
 
 // check checks every document once.

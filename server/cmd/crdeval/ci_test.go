@@ -23,7 +23,7 @@ import (
 
 // TestCI runs the scripts in testdata/ci.
 func TestCI(t *testing.T) {
-	runScripts(t, "ci", scriptCommands{"exits": exits, "fingerprints": sameFingerprints, "results": sarifResults,
+	runScripts(t, "ci", scriptCommands{"exits": exits, "fingerprints": sameFingerprints, "results": sarifResults, "https": serveFiles, "expand": expand,
 		"failures": sarifFailures})
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/alecthomas/kong"
 	yaml "go.yaml.in/yaml/v3"
 
+	"github.com/crdeval/crdeval/server/download"
 	"github.com/crdeval/crdeval/server/repository"
 )
 
@@ -40,12 +41,24 @@ func namesCluster(value *yaml.Node) bool {
 	return names(value) || slices.ContainsFunc(value.Content, names)
 }
 
+// urlIn returns the https:// URL in a value or in an item of a list, without secrets, or "". The authors of a
+// repository must not make those who check it send requests.
+func urlIn(value *yaml.Node) string {
+	for _, n := range append([]*yaml.Node{value}, value.Content...) {
+		if text := target(n).Value; strings.HasPrefix(text, "https://") {
+			return download.WithoutSecrets(text)
+		}
+	}
+	return ""
+}
+
 // configFile is a kong.Resolver of the values in a configuration file.
 type configFile struct {
 	name     string
 	found    bool                             // without --config
 	settings map[string]map[string]*yaml.Node // by command, "" for all, and by flag
 	used     []*yaml.Node                     // keys of the settings that apply to the command
+	sources  *crdSources                      // nil without crd-sources
 }
 
 // BeforeResolve implements a hook of kong: it reads the configuration file into c.
@@ -159,6 +172,10 @@ func (c *configFile) add(command string, mapping *yaml.Node, flags map[string]ma
 			fail(key, "a key must be the name of a flag or command, not a list, a mapping or <<")
 		case c.settings[command][key.Value] != nil || command == "" && c.settings[key.Value] != nil:
 			fail(key, "%s is set twice", key.Value)
+		case command == "" && key.Value == crdSourcesKey && c.sources != nil:
+			fail(key, "%s is set twice", key.Value)
+		case command == "" && key.Value == crdSourcesKey:
+			errs = append(errs, c.addSources(value)...)
 		case command == "" && flags[key.Value] != nil:
 			errs = append(errs, c.add(key.Value, value, flags)...)
 		case flag == nil && command != "":
@@ -167,6 +184,9 @@ func (c *configFile) add(command string, mapping *yaml.Node, flags map[string]ma
 			fail(key, "unknown setting %q: no command with settings has such a flag", key.Value)
 		case c.found && namesCluster(value):
 			fail(key, "a cluster can only be chosen by a flag, a variable or a file of --config")
+		case c.found && urlIn(value) != "":
+			fail(key, "%s has the URL %s: list it in %s, and run %s. A flag, a variable or a file of --config can also name it",
+				key.Value, urlIn(value), crdSourcesKey, pullCommand)
 		case c.found && needsTrust(key.Value):
 			fail(key, "%s can only be set by a flag, a variable or a file of --config", key.Value)
 		case value.Kind == yaml.SequenceNode && !flag.IsSlice():

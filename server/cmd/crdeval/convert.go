@@ -9,13 +9,12 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
 	crdeval "github.com/crdeval/crdeval/clients/go"
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/registry"
+	"github.com/crdeval/crdeval/server/report"
 )
 
 type convertCommand struct {
@@ -177,7 +176,7 @@ func (c *convertCommand) format(object []byte, first bool) ([]byte, error) {
 		err := json.Compact(&b, object)
 		return append(b.Bytes(), '\n'), err
 	}
-	text, err := yaml.JSONToYAML(object)
+	text, err := report.YAML(object)
 	if !first {
 		text = append([]byte("---\n"), text...)
 	}

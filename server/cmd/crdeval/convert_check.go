@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/input"
@@ -349,7 +347,7 @@ func (l *lawLine) print(b *bytes.Buffer) {
 		if part.json == nil {
 			continue
 		}
-		text, err := yaml.JSONToYAML(part.json)
+		text, err := report.YAML(part.json)
 		if err != nil {
 			text = part.json
 		}

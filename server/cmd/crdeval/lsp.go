@@ -134,14 +134,6 @@ func (c *lspCommand) withConfig(working string) (lspCommand, error) {
 			*text = values[0]
 		}
 	}
-	if config.found && len(c.CRDs) == 0 {
-		for _, crds := range merged.CRDs {
-			if repository.IsURL(crds) { // opening a repository must not send requests
-				return *c, fmt.Errorf("%s: crds has the URL %s: set URLs with the flag --crds or in a file of --config", name,
-					download.WithoutSecrets(crds))
-			}
-		}
-	}
 	if !slices.Contains([]string{"", "strict", "warn", "ignore"}, merged.FieldValidation) {
 		return merged, fmt.Errorf("%s: field-validation is %q: it must be strict, warn or ignore", name,
 			merged.FieldValidation)
@@ -151,5 +143,9 @@ func (c *lspCommand) withConfig(working string) (lspCommand, error) {
 			return merged, fmt.Errorf("%s: kubernetes-minor is %q: it must be a number", name, values[0])
 		}
 	}
-	return merged, nil
+	sources, err := config.sourceFiles()
+	if err == nil {
+		merged.CRDs = append(slices.Clone(merged.CRDs), sources...)
+	}
+	return merged, err // the other settings still apply
 }

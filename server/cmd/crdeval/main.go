@@ -4,8 +4,8 @@
 // Each command has a file of its name. admit.go has the flags and the outputs; admit_requests.go makes the requests,
 // admit_batches.go sends them, and admit_text.go and admit_objects.go print. results.go has the results that package
 // report prints. test_service.go evaluates the writes of tests, which package suiterun runs. service.go connects to
-// the service in this process or to that of --server. lsp.go has the settings of the language server. Package input
-// reads the files of commands.
+// the service in this process or to that of --server. escape.go escapes everything that commands print. lsp.go has the
+// settings of the language server. Package input reads the files of commands.
 package main
 
 import (
@@ -26,6 +26,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/app"
 	"github.com/crdeval/crdeval/server/download"
 	"github.com/crdeval/crdeval/server/input"
@@ -55,6 +56,7 @@ type cli struct {
 	Discover    discoverCommand    `cmd:"" help:"List the resources of CRDs, like kubectl api-resources."`
 	OpenAPI     openapiCommand     `cmd:"" name:"openapi" help:"Print the OpenAPI document of CRDs."`
 	Explain     explainCommand     `cmd:"" help:"Explain a resource or field of CRDs, like kubectl explain."`
+	CRDs        crdsCommand        `cmd:"" name:"crds" help:"Fetch the CRDs that .crdeval.yaml lists by URL."`
 	LSP         lspCommand         `cmd:"" name:"lsp" help:"Run a language server for editors, on stdin and stdout."`
 	Playground  playgroundCommand  `cmd:"" help:"Serve a page that evaluates CRDs and objects while you type."`
 	Healthcheck healthcheckCommand `cmd:"" help:"Report whether a service is serving."`
@@ -172,6 +174,8 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 	tolerant, unreadable := app.Tolerant()
 	config, out := &configFile{}, &countingWriter{Writer: env.stdout}
 	env.stdout = out
+	errs := &escapeWriter{Writer: env.stderr, escape: workspace.PrintableLines}
+	defer errs.Flush()
 	parser, err := kong.New(grammar(args), append(append(app.KongOptions(), tolerant...),
 		kong.Name(program), kong.Vars{"version": versionOfProgram()}, description,
 		kong.Writers(env.stdout, env.stderr),
@@ -194,10 +198,18 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 	if err = errors.Join(unreadable(), err, emptyFlags(command)); err != nil {
 		err = config.explain(clearError{err, command})
 		reportFailure(out, command, err)
-		fmt.Fprintf(env.stderr, "crdeval: %s\nRun \"%s --help\" for usage.\n", printable([]byte(err.Error())),
-			commandOf(program, command))
+		fmt.Fprintf(errs, "crdeval: %v\nRun \"%s --help\" for usage.\n", err, commandOf(program, command))
 		return exitError
 	}
+	if command.Selected().Name != "serve" { // its logs are escaped
+		env.stderr = errs
+	}
+	if escape := escapeOf(command.Selected().Name, outputOf(command)); escape != nil {
+		stdout := &escapeWriter{Writer: env.stdout, escape: escape}
+		defer stdout.Flush()
+		env.stdout = stdout
+	}
+	command.Bind(env)
 	if outputOf(command) == "text" && terminal.Colored(out.Writer, os.Getenv) {
 		colors := terminal.NewColorWriter(out.Writer)
 		out.Writer = colors
@@ -218,9 +230,12 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 	case errors.Is(err, errRejected):
 		return exitRejected
 	default:
+		if errors.Is(err, workspace.ErrInterrupted) && ctx.Err() != nil {
+			err = workspace.ErrInterrupted // without the file that was being read
+		}
 		err = config.explain(err)
 		reportFailure(out, command, err)
-		fmt.Fprintf(env.stderr, "crdeval: %s\n", printable([]byte(err.Error())))
+		fmt.Fprintf(errs, "crdeval: %v\n", err)
 		return exitError
 	}
 }
@@ -319,7 +334,13 @@ func reportFailure(out *countingWriter, ctx *kong.Context, err error) {
 		return
 	}
 	format := outputOf(ctx)
-	p := report.New(out, format, program(ctx.Selected().Name))
+	escape := escapeOf(ctx.Selected().Name, format)
+	if escape == nil {
+		return
+	}
+	w := &escapeWriter{Writer: out, escape: escape}
+	defer w.Flush()
+	p := report.New(w, format, program(ctx.Selected().Name))
 	if p != nil && (out.n == 0 || format == "github") { // else the report is complete
 		_ = p.Close(&report.Run{Failure: err})
 	}

@@ -52,7 +52,7 @@ func (c *testCommand) runMutants(
 		Time: c.MutateTime, Tries: c.MutateTries,
 		Progress: func(done, all int) {
 			if progress == nil {
-				progress = terminal.NewMeter("auto", env.stderr, all)
+				progress = terminal.NewMeter("auto", unescaped(env.stderr), all)
 			}
 			progress.Update(func() string { return fmt.Sprintf("%d of %d mutants", done, all) })
 		}})

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/crdeval/crdeval/engine/workspace"
+	"github.com/crdeval/crdeval/server/input"
+	"github.com/crdeval/crdeval/server/report"
+	"github.com/crdeval/crdeval/server/repository"
+)
+
+// readRepository reads the CRDs in the other files of the git repositories that contain the files of the run: kinds
+// that the run has no CRD for can be defined there. With --base, they can have changed, too.
+func (a *admission) readRepository(ctx context.Context, files input.Reader, read []*workspace.File) error {
+	if !a.command.Repository || a.base == nil && !a.lacksCRD(read) {
+		return nil
+	}
+	known := map[string]bool{}
+	for _, f := range read {
+		known[f.Path] = true
+	}
+	var others []*workspace.File
+	for f := range files.Files(ctx, a.command.otherRoots()...) {
+		if ctx.Err() != nil {
+			return workspace.ErrInterrupted
+		}
+		f.CRDs = slices.DeleteFunc(f.CRDs, func(c *workspace.CRD) bool {
+			return len(a.workspace.Choose(c.Group+"/", c.ObjectKind, f.Path)) > 0
+		})
+		if !known[f.Path] && len(f.CRDs) > 0 {
+			others = append(others, f)
+		}
+	}
+	for _, f := range others {
+		a.workspace.Set(f)
+		if a.base != nil {
+			a.base.addChanged(f)
+		}
+		for _, m := range f.Manifests {
+			applies := slices.ContainsFunc(f.CRDs, func(c *workspace.CRD) bool { return m.AsCRD() == c || m.CRD == c.Name })
+			if applies && (m.Conversion || a.base != nil && a.base.isChanged(f.Path)) {
+				a.addCRD(m)
+			}
+		}
+	}
+	return nil
+}
+
+// lacksCRD reports whether files have an object of a custom resource without a CRD.
+func (a *admission) lacksCRD(read []*workspace.File) bool {
+	return slices.ContainsFunc(read, func(f *workspace.File) bool {
+		return slices.ContainsFunc(f.Manifests, func(m *workspace.Manifest) bool {
+			return m.Err == nil && m.IsTyped() && m.AsCRD() == nil && !workspace.IsBuiltIn(m.APIVersion) &&
+				len(a.workspace.Choose(m.APIVersion, m.Kind, f.Path)) == 0
+		})
+	})
+}
+
+// otherRoots returns the roots of the git repositories that contain the files, except those that are files themselves.
+func (c *admitCommand) otherRoots() (roots []string) {
+	known := map[string]bool{}
+	for _, name := range c.Files {
+		if absolute, err := filepath.Abs(name); err == nil {
+			known[absolute] = true
+		}
+	}
+	for _, name := range c.Files {
+		absolute, err := filepath.Abs(name)
+		if err != nil || name == "-" {
+			continue
+		}
+		root := repository.RootOf(absolute)
+		if _, err := os.Stat(filepath.Join(root, ".git")); err != nil || known[root] {
+			continue
+		}
+		known[root] = true
+		if working, err := os.Getwd(); err == nil {
+			if relative, err := filepath.Rel(working, root); err == nil {
+				root = relative
+			}
+		}
+		roots = append(roots, root)
+	}
+	return roots
+}
+
+// reportDeleted prints a warning for each deleted file whose CRDs are in no other file.
+func (a *admission) reportDeleted(env environment) error {
+	if a.base == nil {
+		return nil
+	}
+	for _, f := range a.base.deleted() {
+		exists := func(c *workspace.CRD) bool { return len(a.workspace.Named(c.Name, f.Path)) > 0 }
+		gone := slices.DeleteFunc(slices.Clone(f.CRDs), exists)
+		if len(gone) == 0 {
+			continue
+		}
+		const text = "the file was deleted: the objects of its CRDs are not checked"
+		name := strings.TrimPrefix(f.Path, a.base.path("")+"/")
+		p := report.New(env.stdout, a.command.Output, program("admit"))
+		if p == nil || a.command.Output != "github" {
+			fmt.Fprintf(env.stderr, "warning: %s: %s\n", workspace.OneLine(name), text)
+			continue
+		}
+		problem := report.Problem{File: filepath.Join(a.base.root, filepath.FromSlash(name)), Level: report.LevelWarning,
+			Document: gone[0].Name, Kind: report.NotChecked, Text: text}
+		if err := p.Add(&report.Result{Problems: []report.Problem{problem}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
