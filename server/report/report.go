@@ -117,7 +117,8 @@ func Counted(n int, noun string) string {
 // Printable escapes control characters, which come from manifests and could steer a terminal.
 func Printable(text []byte) []byte { return []byte(workspace.Printable(string(text))) }
 
-// YAML returns an object as YAML, or as indented JSON if its YAML has lines or characters that outputs must not contain.
+// YAML returns an object as YAML, or as indented JSON if its YAML has lines or characters that outputs must not
+// contain.
 func YAML(object []byte) ([]byte, error) {
 	text, err := yaml.JSONToYAML(object)
 	if err != nil || workspace.PrintableLines(string(text)) == string(text) {

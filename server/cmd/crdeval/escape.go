@@ -3,16 +3,20 @@ package main
 import (
 	"bytes"
 	"io"
+	"slices"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/crdeval/crdeval/engine/workspace"
 )
 
 // escapeWriter escapes control characters and the commands of CI systems in everything that a command prints. Texts
-// that must have one line pass through workspace.OneLine before.
+// that must have one line pass through workspace.OneLine before. Its methods can be called concurrently.
 type escapeWriter struct {
 	io.Writer
-	escape  func(string) string
+	escape func(string) string
+
+	mu      sync.Mutex
 	begun   bool   // the line that is being written has characters
 	partial []byte // of a character, or of the begin of a line that can become a command
 }
@@ -22,9 +26,11 @@ func (w *escapeWriter) Unwrap() io.Writer { return w.Writer }
 
 // Write implements io.Writer.
 func (w *escapeWriter) Write(text []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	all := text
 	if len(w.partial) > 0 {
-		all = append(w.partial, text...)
+		all = slices.Concat(w.partial, text)
 	}
 	end := len(all)
 	for back := 1; back <= min(utf8.UTFMax-1, len(all)); back++ {
@@ -39,7 +45,7 @@ func (w *escapeWriter) Write(text []byte) (int, error) {
 	if (line > 0 || !w.begun) && len(bytes.TrimLeft(all[line:end], " \t:")) == 0 {
 		end = line
 	}
-	w.partial = append([]byte(nil), all[end:]...)
+	w.partial = bytes.Clone(all[end:])
 	return len(text), w.write(string(all[:end]))
 }
 
@@ -61,6 +67,8 @@ func (w *escapeWriter) write(text string) error {
 
 // Flush writes what is left.
 func (w *escapeWriter) Flush() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if len(w.partial) > 0 {
 		_ = w.write(string(w.partial))
 	}
