@@ -91,7 +91,7 @@ func TestCheck(t *testing.T) {
 		{"no CRD", "apiVersion: v1\nkind: Pod\n", nil, exitError, "FILE:1: error: the document is a Pod (v1), not a CustomResourceDefinition", "1 document could not be checked"},
 		{"no apiVersion", "kind: Pod\n", nil, exitError, "FILE:1: error: the document is a Pod (without apiVersion), not a CustomResourceDefinition", ""},
 		{"no object", good + "---\n- 1\n", nil, exitError, "FILE:10: error: the document has no apiVersion and no kind: add apiVersion apiextensions.k8s.io/v1", ""},
-		{"too large", good + "# " + strings.Repeat("x", 3<<20) + "\n", nil, exitError, "bytes: send a smaller document (the limit max_document_bytes of commands is fixed)\n", ""},
+		{"too large", good + "# " + strings.Repeat("x", 3<<20) + "\n", nil, exitError, "bytes: send a smaller document (the limit of commands is fixed)\n", ""},
 		{"other documents are still checked", "apiVersion: v1\nkind: Pod\n---\n" + good, nil, exitError, "goods.example.com: accepted", "could not be checked"},
 		{"other documents are not counted as CRDs", "apiVersion: v1\nkind: Pod\n---\na: 1\n---\n" + good, nil, exitError, "1 CRD: 1 accepted, 0 rejected, 2 other documents\n", "2 documents could not be checked"},
 		{"broken YAML", "a: [\n", nil, exitError, "FILE:", "1 document"},
