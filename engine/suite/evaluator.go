@@ -52,7 +52,8 @@ type Answer struct {
 // AnswerOf returns the answer of a verdict.
 func AnswerOf(v *engine.Verdict) *Answer {
 	a := &Answer{
-		Allowed: v.Allowed, Object: v.Object, Violations: violations(v.Violations), Traces: v.Traces, OmittedTraces: v.OmittedTraces,
+		Allowed: v.Allowed, Object: v.Object, Violations: violations(v.Violations),
+		Traces: v.Traces, OmittedTraces: v.OmittedTraces,
 	}
 	for i := range v.Warnings {
 		a.AddWarning(v.Warnings[i].Type, v.Warnings[i].Text)

@@ -149,20 +149,20 @@ func (c *checkCommand) document(ctx context.Context, with registrar, s *workspac
 	j := newReport(s)
 	switch other := s.Err == nil && s.Kind != workspace.CRDKind; {
 	case c.skipReason(s) != "":
-		j.Skipped = c.skipReason(s)
+		j.skip(s.Kind, c.skipReason(s))
 	case other && workspace.GroupOf(s.APIVersion) == crdGroup && s.Kind != "":
 		j.Error = fmt.Sprintf("there is no kind %s in group %s: did you mean %s?", s.Kind, crdGroup, workspace.CRDKind)
 	case other && c.SkipOtherKinds && (s.Kind != "" || s.APIVersion == ""):
-		j.Skipped = notACRD(s)
+		j.skip(s.Kind, notACRD(s))
 	case other && s.Kind != "":
 		j.Error = notACRD(s) + ": remove it, or use --skip-other-kinds"
 	case other && s.APIVersion == "":
 		j.Error = fmt.Sprintf("the document has no apiVersion and no kind: add apiVersion %s/v1 and kind %s, remove the document, "+
 			"or use --skip-other-kinds", crdGroup, workspace.CRDKind)
 	case s.AsCRD() != nil && s.AsCRD().IsFragment() && c.Repository && !c.names(s.File):
-		j.Skipped = "the CustomResourceDefinition has no group, kind or versions"
+		j.skip(string(workspace.ClassFragment), "the CustomResourceDefinition has no group, kind or versions")
 	case s.IsTemplate:
-		j.Skipped = "a part of a template: it contains {{ or {%"
+		j.skip(workspace.SkipTemplate, "a part of a template: it contains {{ or {%")
 	default:
 		return with.registerCRD(ctx, s, registration{apart: c.Repository, validation: fieldValidations[c.FieldValidation]})
 	}

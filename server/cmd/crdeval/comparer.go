@@ -128,7 +128,9 @@ func (l *local) comparePair(ctx context.Context, c *comparison) (*compared, erro
 }
 
 // replay evaluates objects under two CRDs.
-func replay(ctx context.Context, old, d *engine.Definition, objects []*workspace.Manifest) ([]*crdevalv1.ReplayResult, error) {
+func replay(
+	ctx context.Context, old, d *engine.Definition, objects []*workspace.Manifest,
+) ([]*crdevalv1.ReplayResult, error) {
 	items := make([]engine.Item, len(objects))
 	for i, m := range objects {
 		items[i].Object = m.Document

@@ -29,7 +29,7 @@ type convertCommand struct {
 }
 
 func (*convertCommand) Help() string {
-	return `If the conversion strategy of a CRD is Webhook, its conversion rules apply. If it is None, only apiVersion changes, and unknown fields are removed. Prints the converted objects in the order of the files, and errors on stderr. Objects that already have the version are printed unchanged.
+	return `If the conversion strategy of a CRD is Webhook, its conversion rules apply. If it is None, only apiVersion changes, and unknown fields are removed. Prints the converted objects in the order of the files, and errors on stderr. Objects that already have the version are printed unchanged. For other objects, stderr has a warning for each field that the conversion drops, for each reason to reject the result at its version, and for each default that a write would add.
 
 Files are JSON or YAML, with one or several documents, or lists. CRDs and conversion rules come from --crds or from the files. Rules that break a law on one of 200 generated objects are rejected. With --server, the service converts with its rules, or calls the webhooks that it may call. In this case, rules are not tested if their CRD is also in the files: use --check.
 

@@ -34,7 +34,7 @@ func notesOf(m *workspace.Manifest, version string, t *transformed) (notes []con
 		add(v.Pointer, "not valid at version %s: %s", version, v.Error())
 	}
 	for _, f := range t.verdict.Defaulted {
-		add(f.Pointer, "%s: a write at version %s adds the default %s", f.Path, version, f.Value)
+		add(f.Pointer, "%s: version %s has the default %s, which the object gets when it is written", f.Path, version, f.Value)
 	}
 	return notes
 }

@@ -28,7 +28,9 @@ Exit code 0: success. Exit code 1: a CRD is rejected. It is reported on stderr a
 const missingFiles = `expected "<file> ...", or --server`
 
 // registerAndPrint registers the CRDs of files, if any, calls print, and returns errRejected if a CRD was rejected.
-func registerAndPrint[R registrar](ctx context.Context, env environment, r R, files []string, print func(R) error) error {
+func registerAndPrint[R registrar](
+	ctx context.Context, env environment, r R, files []string, print func(R) error,
+) error {
 	defer r.close()
 	crds, err := env.files(false).CRDs(ctx, files...)
 	if err != nil {
@@ -54,7 +56,9 @@ func registerAndPrint[R registrar](ctx context.Context, env environment, r R, fi
 }
 
 // publish registers the CRDs of files and calls print.
-func (f *serviceFlags) publish(ctx context.Context, env environment, files []string, print func(publisher) error) error {
+func (f *serviceFlags) publish(
+	ctx context.Context, env environment, files []string, print func(publisher) error,
+) error {
 	p, err := f.open()
 	if err != nil {
 		return err
@@ -106,7 +110,8 @@ func (s *service) openAPIV3(ctx context.Context, group, version string) ([]byte,
 
 func (s *service) explain(ctx context.Context, path string, o engine.ExplainOptions) (string, error) {
 	answer, err := s.Presentation().Explain(ctx, &crdevalv1.ExplainRequest{
-		Catalog: s.catalog, Path: path, ApiVersion: o.APIVersion, Recursive: o.Recursive, MaxDepth: int32(o.MaxDepth), //nolint:gosec // of a flag
+		Catalog: s.catalog, Path: path, ApiVersion: o.APIVersion, Recursive: o.Recursive,
+		MaxDepth: int32(o.MaxDepth), //nolint:gosec // of a flag
 	})
 	return answer.GetText(), s.fail("", err)
 }

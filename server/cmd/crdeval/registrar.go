@@ -66,7 +66,8 @@ func (l *local) registerCRD(ctx context.Context, crd *workspace.Manifest, r regi
 		of, err = l.catalog.Adopt(ctx, crd.Document)
 		report = &engine.Report{Accepted: true}
 	} else {
-		report, of, err = l.catalog.Register(ctx, crd.Document, catalog.Registration{FieldValidation: r.validation, Apart: r.apart})
+		report, of, err = l.catalog.Register(ctx, crd.Document,
+			catalog.Registration{FieldValidation: r.validation, Apart: r.apart})
 	}
 	if err != nil {
 		j.fail(localError(ctx, err))

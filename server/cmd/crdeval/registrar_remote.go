@@ -93,7 +93,9 @@ func (s *service) setConversion(ctx context.Context, rules *workspace.Manifest) 
 	return j
 }
 
-func (s *service) checkRules(ctx context.Context, rules *workspace.Manifest) (*crdevalv1.SetConversionResponse, error) {
+func (s *service) checkRules(
+	ctx context.Context, rules *workspace.Manifest,
+) (*crdevalv1.SetConversionResponse, error) {
 	crd := s.given.crd(rules.CRD)
 	if crd == nil {
 		return s.Registry().SetConversion(ctx, &crdevalv1.SetConversionRequest{

@@ -27,7 +27,8 @@ type crdReport struct {
 	Skipped string                          `json:"skipped,omitempty"`      // why the document was skipped
 	Error   string                          `json:"error,omitempty"`        // why the document could not be checked
 
-	source *workspace.Manifest
+	source  *workspace.Manifest
+	skipped string // what the document is, if it was skipped
 }
 
 func newReport(crd *workspace.Manifest) *crdReport {
@@ -45,6 +46,9 @@ func (j *crdReport) takeNames(c *crdevalv1.CrdCondition) {
 	c.LastTransitionTime = nil // without meaning for a file
 	j.Names.message = c
 }
+
+// skip records what a skipped document is, and why it was skipped.
+func (j *crdReport) skip(kind, reason string) { j.skipped, j.Skipped = kind, reason }
 
 // fail records why the document could not be checked.
 func (j *crdReport) fail(err error) {

@@ -63,7 +63,7 @@ func (t *tally) crd(j *crdReport) {
 		t.others++
 		return
 	}
-	t.add(c, j.Accepted, j.Error, j.Skipped, j.source.Kind)
+	t.add(c, j.Accepted, j.Error, j.Skipped, j.skipped)
 }
 
 // object counts the result for an object.

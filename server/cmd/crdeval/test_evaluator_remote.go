@@ -30,7 +30,8 @@ func (e *remoteSuite) Admit(
 ) (*suite.Answer, error) {
 	sent := itemMessage(&question{item: item})
 	sent.Crd = e.names[groupKind{workspace.GroupOf(apiVersion), kind}]
-	results, err := e.client().AdmitItems(ctx, []*crdevalv1.EvaluationItem{sent}, crdeval.AdmitOptions{Evaluation: optionsMessage(o)})
+	results, err := e.client().AdmitItems(ctx, []*crdevalv1.EvaluationItem{sent},
+		crdeval.AdmitOptions{Evaluation: optionsMessage(o)})
 	if err == nil {
 		err = results[0].Err
 	}

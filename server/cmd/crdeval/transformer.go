@@ -42,7 +42,7 @@ var errNoCRD = errors.New("there is no CRD of this kind")
 
 // validAtTarget are the options for validating a converted object.
 var validAtTarget = engine.EvaluationOptions{
-	CompleteMetadata: true, FieldValidation: engine.FieldValidationIgnore, View: engine.ViewNone,
+	CompleteMetadata: true, FieldValidation: engine.FieldValidationIgnore, View: engine.ViewChanged,
 }
 
 func (l *local) convert(ctx context.Context, version string, objects []*workspace.Manifest) ([]transformed, error) {
@@ -104,7 +104,8 @@ func (l *local) transformError(ctx context.Context, d *engine.Definition, err er
 	case e.Rejection != nil:
 		return errors.New(e.Rejection.Message), true
 	case !converts && d.Conversion() == nil:
-		return fmt.Errorf("%s converts with a webhook: add valid conversion rules to --crds, or use --server", d.Name()), false
+		const advice = "add valid conversion rules to --crds, or use --server"
+		return fmt.Errorf("%s converts with a webhook: %s", d.Name(), advice), false
 	}
 	return localError(ctx, err), false
 }

@@ -41,8 +41,10 @@ type Registration struct {
 }
 
 // Register checks a CRD, and adds or replaces it. The CRD is nil if the report says that it is rejected.
-func (c *Catalog) Register(ctx context.Context, manifest engine.Document, r Registration) (*engine.Report, *CRD, error) {
-	o := engine.Options{KubernetesMinor: c.minor, FieldValidation: r.FieldValidation, Existing: func(name string) *engine.Existing {
+func (c *Catalog) Register(
+	ctx context.Context, manifest engine.Document, r Registration,
+) (*engine.Report, *CRD, error) {
+	existing := func(name string) *engine.Existing {
 		switch known := c.named[name]; {
 		case known == nil:
 			return nil
@@ -51,16 +53,17 @@ func (c *Catalog) Register(ctx context.Context, manifest engine.Document, r Regi
 		default:
 			return known.Existing
 		}
-	}}
-	d, report, err := engine.Compile(ctx, manifest, o)
+	}
+	d, report, err := engine.Compile(ctx, manifest,
+		engine.Options{KubernetesMinor: c.minor, FieldValidation: r.FieldValidation, Existing: existing})
 	if err != nil || d == nil {
 		return report, nil, err
 	}
-	existing := &engine.Existing{Manifest: d.Manifest(), Generation: report.Generation}
+	stored := &engine.Existing{Manifest: d.Manifest(), Generation: report.Generation}
 	if known := c.named[d.Name()]; known != nil {
-		existing.Status, existing.Terminating = known.Existing.Status, known.Existing.Terminating
+		stored.Status, stored.Terminating = known.Existing.Status, known.Existing.Terminating
 	}
-	return report, c.add(d, existing), nil
+	return report, c.add(d, stored), nil
 }
 
 // Adopt adds or replaces a CRD with its own status, and without checking it: a cluster accepted it.
@@ -136,7 +139,8 @@ func CompileConversion(
 
 // NoCRDForRules returns the error of conversion rules without their CRD.
 func NoCRDForRules(crd string) error {
-	return fmt.Errorf("these conversion rules are for %s, but the files have no accepted CRD of this name: add it, or correct crd", crd)
+	return fmt.Errorf("these conversion rules are for %s, but the files have no accepted CRD of this name: "+
+		"add it, or correct crd", crd)
 }
 
 // Names returns the names of the CRDs, sorted.
@@ -148,7 +152,10 @@ func (c *Catalog) Named(name string) *CRD { return c.named[name] }
 // OfKind returns the first CRD of a kind, or nil.
 func (c *Catalog) OfKind(group, kind string) (first *CRD) {
 	for _, of := range c.named {
-		if of.Definition.Group() == group && of.Definition.Kind() == kind && (first == nil || of.created.Before(first.created)) {
+		if of.Definition.Group() != group || of.Definition.Kind() != kind {
+			continue
+		}
+		if first == nil || of.created.Before(first.created) {
 			first = of
 		}
 	}
