@@ -97,7 +97,7 @@ func TestCheck(t *testing.T) {
 		{"broken YAML", "a: [\n", nil, exitError, "FILE:", "1 document"},
 		{"broken YAML further down", good + "---\n# more\na: {b: 1\nc: d\n", nil, exitError, "FILE:11: error: invalid YAML: ", ""},
 		{"other kinds are skipped", "apiVersion: v1\nkind: Pod\n---\n" + good, []string{"--skip-other-kinds"}, 0, "goods.example.com: accepted", ""},
-		{"only other kinds", "apiVersion: v1\nkind: Pod\n", []string{"--skip-other-kinds"}, 0, "0 CRDs: 0 accepted, 0 rejected; skipped 1 document: 1 Pod\n", ""},
+		{"only other kinds", "apiVersion: v1\nkind: Pod\n", []string{"--skip-other-kinds"}, 0, "0 CRDs: 0 accepted, 0 rejected\nskipped 1 document: 1 Pod\n", ""},
 		{"skipped documents", "apiVersion: v1\nkind: Pod\n", []string{"--skip-other-kinds", "-v"}, 0, "FILE: skipped: the document is a Pod (v1)", ""},
 		{"values", "image: {tag: x}\n", []string{"--skip-other-kinds"}, 0, "skipped 1 document: 1 without kind\n", ""},
 		{"a wrong kind", strings.Replace(good, "CustomResourceDefinition", "CustomResourcedefinition", 1), []string{"--skip-other-kinds"}, exitError, "did you mean CustomResourceDefinition?", ""},
@@ -176,7 +176,7 @@ func TestCheckJSONIsOneObjectALine(t *testing.T) {
 		}
 		got = append(got, j)
 	}
-	if len(got) != 2 || !got[0].Accepted || got[0].Report.Rejection.Code != 0 || got[1].Accepted || got[1].Document != 2 || len(got[1].Report.Violations) == 0 ||
+	if len(got) != 3 || !got[0].Accepted || got[0].Report.Rejection.Code != 0 || got[1].Accepted || got[1].Document != 2 || len(got[1].Report.Violations) == 0 ||
 		got[1].Report.Rejection.Code != http.StatusUnprocessableEntity {
 		t.Fatalf("%+v", got)
 	}
@@ -239,8 +239,8 @@ func TestUsage(t *testing.T) {
 			"crdeval: --valid has no value: -1 is read as a flag. If it is the value, use --valid=-1\n"},
 		{[]string{"admit", "--crds", "--old", "x"}, exitError, "--crds has no value: --old is read as a flag."},
 		{[]string{"check", "--config=absent", "x"}, exitError, "crdeval: --config: open absent: no such file or directory\n"},
-		{[]string{"check", "testdata/absent.yaml"}, exitError, "0 CRDs: 0 accepted, 0 rejected, 1 unreadable input\n"},
-		{[]string{"check", "testdata/absent.yaml"}, exitError, "crdeval: 1 input could not be read\n"},
+		{[]string{"check", "testdata/absent.yaml"}, exitError, "0 CRDs: 0 accepted, 0 rejected\nunreadable: 1 file\n"},
+		{[]string{"check", "testdata/absent.yaml"}, exitError, "crdeval: 1 file could not be read\n"},
 		{[]string{"test", file(t, "a: 1\nb: [\n")}, exitError, ":2: error: did not find expected node content\n"},
 		{[]string{"test", file(t, "a: 1\n")}, exitError, "a document is not a suite"},
 		{[]string{"serve", "--max-batch-items=0", "--max-in-flight=-1"}, exitError, "--max-in-flight"},
@@ -379,7 +379,7 @@ func TestCheckCosts(t *testing.T) {
 	}
 	code, out, errs = invoke(t, costly, "check", "-o", "json", "-")
 	var j crdLine
-	if err := json.Unmarshal([]byte(out), &j); code != 1 || err != nil || len(j.Report.Versions) != 1 || len(j.Report.Versions[0].Rules) != 1 ||
+	if err := json.NewDecoder(strings.NewReader(out)).Decode(&j); code != 1 || err != nil || len(j.Report.Versions) != 1 || len(j.Report.Versions[0].Rules) != 1 ||
 		j.Report.Versions[0].Rules[0].ShareOfLimit <= 1 || len(j.Report.Versions[0].Rules[0].Culprits) != 1 || j.Report.Versions[0].LowestMinor != 25 {
 		t.Errorf("%d %v %s %s", code, err, out, errs)
 	}

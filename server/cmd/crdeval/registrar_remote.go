@@ -43,6 +43,10 @@ func (s *service) client() *crdeval.Client { return s.With(s.given.documents()..
 // registerCRD has the service check a CRD, which later requests bring. It registers nothing.
 func (s *service) registerCRD(ctx context.Context, crd *workspace.Manifest, r registration) *crdReport {
 	j := newReport(crd)
+	if crd.Err != nil {
+		j.fail(crd.Err)
+		return j
+	}
 	if other := s.given.crd(crd.Name); other != nil && !r.apart {
 		j.Error, j.Line = fmt.Sprintf("%s has a CRD of the same name, %s: with --server, check them in separate runs",
 			other.Where(), crd.Name), crd.Line()
