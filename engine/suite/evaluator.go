@@ -44,6 +44,24 @@ type Answer struct {
 	Warnings   []string
 	Notes      []string // crdeval's own warnings, which an API server does not send
 	Object     []byte   // as the API server returns it, nil for a rejected write
+	// Traces and OmittedTraces are those of the verdict, if the options ask for them.
+	Traces        []engine.RuleTrace
+	OmittedTraces int
+}
+
+// AnswerOf returns the answer of a verdict.
+func AnswerOf(v *engine.Verdict) *Answer {
+	a := &Answer{
+		Allowed: v.Allowed, Object: v.Object, Violations: violations(v.Violations),
+		Traces: v.Traces, OmittedTraces: v.OmittedTraces,
+	}
+	for i := range v.Warnings {
+		a.AddWarning(v.Warnings[i].Type, v.Warnings[i].Text)
+	}
+	if v.Rejection != nil {
+		a.Message = v.Rejection.Message
+	}
+	return a
 }
 
 // noticePrefix is the prefix of crdeval's own warnings.
@@ -157,7 +175,7 @@ func (l *local) definition(apiVersion, kind string) (*engine.Definition, error) 
 	}
 	d := l.definitions[groupKind{group, kind}]
 	if d == nil {
-		return nil, fmt.Errorf("no CRD for %s (%s)", kind, apiVersion)
+		return nil, fmt.Errorf("the suite has no CRD for %s (%s)", kind, apiVersion)
 	}
 	return d, nil
 }
@@ -173,14 +191,7 @@ func (l *local) Admit(
 	if err != nil {
 		return nil, err
 	}
-	a := &Answer{Allowed: v.Allowed, Object: v.Object, Violations: violations(v.Violations)}
-	for i := range v.Warnings {
-		a.AddWarning(v.Warnings[i].Type, v.Warnings[i].Text)
-	}
-	if v.Rejection != nil {
-		a.Message = v.Rejection.Message
-	}
-	return a, nil
+	return AnswerOf(v), nil
 }
 
 func violations(list []engine.Violation) (all []Violation) {
@@ -200,19 +211,23 @@ func (l *local) CheckStored(ctx context.Context, apiVersion, kind string, object
 	if err != nil {
 		return nil, err
 	}
-	var all []Violation
-	for i := range read.Pruned {
-		all = append(all, UnknownField(read.Pruned[i].Path, read.Pruned[i].Pointer))
-	}
 	v, err := d.Validate(ctx, engine.Item{Object: engine.JSON(read.Object)}, StoredOptions)
 	if err != nil {
 		return nil, err
+	}
+	return StoredViolations(read.Pruned, v), nil
+}
+
+// StoredViolations returns the result of CheckStored for the fields that a read prunes, and for the verdict on the rest.
+func StoredViolations(pruned []engine.FieldChange, v *engine.Verdict) (all []Violation) {
+	for i := range pruned {
+		all = append(all, UnknownField(pruned[i].Path, pruned[i].Pointer))
 	}
 	all = append(all, violations(v.Violations)...)
 	if !v.Allowed && len(all) == 0 {
 		all = append(all, Violation{Message: v.Rejection.Message})
 	}
-	return all, nil
+	return all
 }
 
 // StoredOptions are the options with which CheckStored validates an object that was read from the storage.

@@ -21,28 +21,37 @@ func (s *registryService) DiffCrd(ctx context.Context, r *crdevalv1.DiffCrdReque
 	if err != nil {
 		return nil, err
 	}
-	m := &crdevalv1.DiffCrdResponse{
-		ChangeClass: changeClasses[done.Diff.Class], Changes: convertAll(done.Diff.Changes, crdChange),
-		OmittedChanges: int32(done.Diff.OmittedChanges), Identical: done.Diff.Identical, Base: crd(done.Base, false),
-		SearchIncomplete: done.Diff.SearchIncomplete,
-	}
-	for i := range done.Counterexamples {
-		c := &done.Counterexamples[i]
-		m.Changes[c.Change].Counterexample = changeCounterexample(c)
-	}
-	if done.Diff.Report != nil {
-		m.Accepted, m.Report = done.Diff.Report.Accepted, report(done.Diff.Report)
-	}
+	m := DiffMessage(done.Diff, done.Counterexamples)
+	m.Base = crd(done.Base, false)
 	var b budget
 	b.reset(s.limits.maxDocumentBytes(), len(done.Replayed)*reservedErrorBytes)
 	for i := range done.Replayed {
-		result := s.replayResult(ctx, &done.Replayed[i])
+		result := ReplayMessage(&done.Replayed[i])
+		if err := done.Replayed[i].Err; err != nil {
+			result.Error = s.faults.status(ctx, err)
+		}
 		if !b.takeBeyond(result, reservedErrorBytes) {
 			result = &crdevalv1.ReplayResult{Error: s.faults.status(ctx, b.exceeded())}
 		}
 		m.ReplayResults = append(m.ReplayResults, result)
 	}
 	return m, nil
+}
+
+// DiffMessage returns the message of a comparison with the counterexamples of its changes.
+func DiffMessage(d *engine.Diff, counterexamples []engine.ChangeCounterexample) *crdevalv1.DiffCrdResponse {
+	m := &crdevalv1.DiffCrdResponse{
+		ChangeClass: changeClasses[d.Class], Changes: convertAll(d.Changes, crdChange), OmittedChanges: int32(d.OmittedChanges),
+		Identical: d.Identical, SearchIncomplete: d.SearchIncomplete,
+	}
+	for i := range counterexamples {
+		c := &counterexamples[i]
+		m.Changes[c.Change].Counterexample = changeCounterexample(c)
+	}
+	if d.Report != nil {
+		m.Accepted, m.Report = d.Report.Accepted, report(d.Report)
+	}
+	return m
 }
 
 // comparison checks and converts the manifests and objects of a request.
@@ -124,7 +133,8 @@ var replayOutcomes = map[engine.ReplayOutcome]crdevalv1.ReplayOutcome{
 	engine.ConvertedOtherwise: crdevalv1.ReplayOutcome_REPLAY_OUTCOME_CONVERTED_DIFFERENTLY,
 }
 
-func (s *registryService) replayResult(ctx context.Context, r *engine.ReplayResult) *crdevalv1.ReplayResult {
+// ReplayMessage returns the message of a replay, without its error.
+func ReplayMessage(r *engine.ReplayResult) *crdevalv1.ReplayResult {
 	m := &crdevalv1.ReplayResult{
 		OldAllowed: r.OldAllowed, NewAllowed: r.NewAllowed, OldViolations: violations(r.OldViolations),
 		NewViolations: violations(r.NewViolations), NewRejection: rejection(r.NewRejection), OmittedDifferences: int32(r.OmittedDifferences),
@@ -137,9 +147,6 @@ func (s *registryService) replayResult(ctx context.Context, r *engine.ReplayResu
 			Outcome: replayOutcomes[d.Outcome], Version: valid(d.Version), Path: valid(d.Path), Pointer: valid(d.Pointer),
 			OldValue: JSON(d.Old), NewValue: JSON(d.New),
 		})
-	}
-	if r.Err != nil {
-		m.Error = s.faults.status(ctx, r.Err)
 	}
 	return m
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	statusv1 "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/crdeval/crdeval/engine"
@@ -31,4 +32,16 @@ func ReportMessage(r *engine.Report) *crdevalv1.CrdReport { return report(r) }
 // ConversionReportMessage returns the message of a report about conversion rules, nil for nil.
 func ConversionReportMessage(r *engine.ConversionReport) *crdevalv1.ConversionReport {
 	return conversionReport(r)
+}
+
+// ConditionMessage returns the message of a condition of a CRD.
+func ConditionMessage(c *engine.Condition) *crdevalv1.CrdCondition { return condition(c) }
+
+// ErrorMessage returns the message of an error of the engine.
+func ErrorMessage(err error) *statusv1.Status {
+	p := classify(err)
+	if p == nil {
+		p = &Error{Reason: crdevalv1.ErrorReason_ERROR_REASON_INTERNAL, Message: err.Error()}
+	}
+	return p.status()
 }

@@ -22,7 +22,7 @@ func (r Reader) Documents(ctx context.Context, names ...string) iter.Seq2[*works
 	return func(yield func(*workspace.Manifest, error) bool) {
 		for _, name := range names {
 			for _, s := range r.Sources(name) {
-				if !r.lines(ctx, s.Name, yield) {
+				if !r.lines(ctx, s, yield) {
 					return
 				}
 			}
@@ -31,10 +31,14 @@ func (r Reader) Documents(ctx context.Context, names ...string) iter.Seq2[*works
 }
 
 // lines yields the documents of a file. It returns false if yield does.
-func (r Reader) lines(ctx context.Context, name string, yield func(*workspace.Manifest, error) bool) bool {
+func (r Reader) lines(ctx context.Context, s workspace.Source, yield func(*workspace.Manifest, error) bool) bool {
+	name := s.Name
 	failed := func(err error) bool { return yield(nil, fmt.Errorf("%s: %w", name, err)) }
 	from, end, err := r.openStream(ctx, name)
 	if err != nil {
+		if _, why := s.Read(ctx); why != nil { // such as a URL
+			err = why
+		}
 		return failed(err)
 	}
 	defer end()

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/mutation"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/report"
@@ -61,16 +62,16 @@ func (c *Coverage) count(crd, version, pointer, rule string) *ruleCount {
 }
 
 // Add counts the outcomes of the rules of a write.
-func (c *Coverage) Add(crd, version string, traces *crdevalv1.RuleTraces) {
-	c.omitted += int(traces.GetOmitted())
-	for _, t := range traces.GetTraces() {
-		n := c.count(crd, version, t.GetSchemaPointer(), t.GetRule().GetRule())
-		switch t.GetOutcome() {
-		case crdevalv1.RuleOutcome_RULE_OUTCOME_PASSED:
+func (c *Coverage) Add(crd, version string, traces []engine.RuleTrace, omitted int) {
+	c.omitted += omitted
+	for i := range traces {
+		t := &traces[i]
+		n := c.count(crd, version, t.SchemaPointer, t.Rule.Text)
+		switch t.Outcome {
+		case engine.RulePassed:
 			n.Evaluated++
 			n.Passed++
-		case crdevalv1.RuleOutcome_RULE_OUTCOME_FAILED, crdevalv1.RuleOutcome_RULE_OUTCOME_ERROR,
-			crdevalv1.RuleOutcome_RULE_OUTCOME_RATCHETED:
+		case engine.RuleFailed, engine.RuleError, engine.RuleRatcheted:
 			n.Evaluated++
 			n.Failed++
 		}

@@ -104,7 +104,7 @@ func (c *admitCommand) evaluator(w *workspace.Workspace) (evaluator, error) {
 	if c.Server == "" {
 		return &localEvaluator{workspace: w}, nil
 	}
-	service, err := c.connect()
+	service, err := c.dial()
 	if err != nil {
 		return nil, err
 	}

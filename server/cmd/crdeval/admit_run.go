@@ -225,15 +225,12 @@ func (a *admission) reports(ctx context.Context) func(yield func(*crdReport) boo
 // ruleReports sets the conversion rules, and yields their reports.
 func (a *admission) ruleReports(ctx context.Context) func(yield func(*crdReport) bool) {
 	return func(yield func(*crdReport) bool) {
-		known := map[string]*workspace.Manifest{}
+		known := givenRules{}
 		for _, m := range a.rules {
 			j := newReport(m)
 			j.Name = m.CRD
-			var err error
-			if other := known[m.CRD]; other != nil {
-				err = fmt.Errorf("%s has conversion rules for the same CRD: remove one of the documents", other.Where())
-			} else {
-				known[m.CRD] = m
+			err := known.add(m)
+			if err == nil {
 				j, err = a.setRules(ctx, m, a.workspace.Named(m.CRD, m.Path()))
 			}
 			if err != nil {

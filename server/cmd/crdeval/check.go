@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/crdeval/crdeval/engine/workspace"
 )
@@ -31,7 +32,7 @@ type checkCommand struct {
 func (*checkCommand) Help() string {
 	return `Checks CustomResourceDefinitions as an API server does. Prints for each CRD whether it is accepted, its violations with their positions, its versions in order of priority, the cost of its rules, and the oldest Kubernetes minor version that it works with.
 
-Files are JSON or YAML, with one or several documents, or lists. A document with crd and without a kind has the conversion rules of a CRD. Rules are checked after all CRDs, and their laws are tested on generated objects. The CRDs of a run are registered one after the other, as in one cluster: a later CRD of the same name is an update, and conflicting names are reported. With --server, each CRD is checked as if it were registered with the service, but nothing is registered.
+Files are JSON or YAML, with one or several documents, or lists. A document with crd and without a kind has the conversion rules of a CRD. Rules are checked after all CRDs, and their laws are tested on generated objects. The CRDs of a run are registered one after the other, as in one cluster: a later CRD of the same name is an update, and conflicting names are reported. With --repository, a CRD is an update only of one of --old: folders of a repository can have different versions of a CRD. With --server, each CRD is checked as if it were registered with the service, but nothing is registered.
 
 Exit code 0: all CRDs are accepted. Exit code 1: a CRD is rejected. Exit code 2: a document could not be checked, or the usage is wrong. All documents are checked, even after errors.
 
@@ -65,11 +66,11 @@ func (c *checkCommand) Run(ctx context.Context, env environment, config *configF
 
 // check checks every document once.
 func (c *checkCommand) check(ctx context.Context, env environment) error {
-	service, err := c.connect()
+	with, err := c.open()
 	if err != nil {
 		return err
 	}
-	defer service.close()
+	defer with.close()
 	filter, err := c.filter()
 	if err != nil {
 		return err
@@ -81,13 +82,11 @@ func (c *checkCommand) check(ctx context.Context, env environment) error {
 		return err
 	}
 	for _, crd := range old {
-		if j := service.registerCRD(ctx, crd, true); j.Error != "" {
+		if j := with.registerCRD(ctx, crd, registration{adopts: true}); j.Error != "" {
 			return fmt.Errorf("%s: %s", crd.ErrorAt(j.Line), j.Error)
 		}
 	}
-	service.strictness = fieldValidationOf(c.FieldValidation)
 	total := tally{skipped: map[string]int{}}
-	accepted := map[string]string{} // by the service of --server, and where
 	out := c.printer(env)
 	report := func(j *crdReport) error {
 		total.crd(j)
@@ -106,13 +105,14 @@ func (c *checkCommand) check(ctx context.Context, env environment) error {
 		for _, s := range f.Manifests {
 			if s.Conversion {
 				rules = append(rules, s)
-			} else if err := report(c.document(ctx, service, s, accepted)); err != nil {
+			} else if err := report(c.document(ctx, with, s)); err != nil {
 				return err
 			}
 		}
 	}
+	known := givenRules{}
 	for _, s := range rules {
-		if err := report(service.setConversion(ctx, s)); err != nil {
+		if err := report(known.set(ctx, with, s)); err != nil {
 			return err
 		}
 	}
@@ -149,35 +149,36 @@ func (p *checkPrinter) close(t *tally) error {
 	return err
 }
 
-func (c *checkCommand) document(ctx context.Context, service *service, s *workspace.Manifest,
-	accepted map[string]string) *crdReport {
-	j, name := newReport(s), s.Name
+// document checks a document.
+func (c *checkCommand) document(ctx context.Context, with registrar, s *workspace.Manifest) *crdReport {
+	j := newReport(s)
 	switch other := s.Err == nil && s.Kind != workspace.CRDKind; {
 	case c.skipReason(s) != "":
-		j.Skipped = c.skipReason(s)
+		j.skip(s.Kind, c.skipReason(s))
 	case other && workspace.GroupOf(s.APIVersion) == crdGroup && s.Kind != "":
 		j.Error = fmt.Sprintf("there is no kind %s in group %s: did you mean %s?", s.Kind, crdGroup, workspace.CRDKind)
 	case other && c.SkipOtherKinds && (s.Kind != "" || s.APIVersion == ""):
-		j.Skipped = notACRD(s)
+		j.skip(s.Kind, notACRD(s))
 	case other && s.Kind != "":
 		j.Error = notACRD(s) + ": remove it, or use --skip-other-kinds"
 	case other && s.APIVersion == "":
 		j.Error = fmt.Sprintf("the document has no apiVersion and no kind: add apiVersion %s/v1 and kind %s, remove the document, "+
 			"or use --skip-other-kinds", crdGroup, workspace.CRDKind)
-	case accepted[name] != "" && service.local == nil:
-		j.Error = fmt.Sprintf("%s has a CRD of the same name, %s: with --server, check them in separate runs",
-			accepted[name], name)
+	case s.AsCRD() != nil && s.AsCRD().IsFragment() && c.Repository && !c.names(s.File):
+		j.skip(string(workspace.ClassFragment), "the CustomResourceDefinition has no group, kind or versions")
+	case s.IsTemplate:
+		j.skip(workspace.SkipTemplate, "a part of a template: it contains {{ or {%")
 	default:
-		if j = service.registerCRD(ctx, s, false); j.Accepted {
-			accepted[name] = s.Where()
-		}
-		return j
+		return with.registerCRD(ctx, s, registration{apart: c.Repository, validation: fieldValidations[c.FieldValidation]})
 	}
 	if j.Error != "" {
 		j.Line = s.Line()
 	}
 	return j
 }
+
+// names reports whether a file is named in the arguments, not only the folder that has it.
+func (c *checkCommand) names(file string) bool { return slices.Contains(c.Files, file) }
 
 // crdGroup is the API group of CRDs.
 const crdGroup = "apiextensions.k8s.io"

@@ -9,11 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	crdeval "github.com/crdeval/crdeval/clients/go"
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/input"
-	"github.com/crdeval/crdeval/server/registry"
 	"github.com/crdeval/crdeval/server/report"
 )
 
@@ -30,7 +28,7 @@ type convertCommand struct {
 }
 
 func (*convertCommand) Help() string {
-	return `If the conversion strategy of a CRD is Webhook, its conversion rules apply. If it is None, only apiVersion changes, and unknown fields are removed. Prints the converted objects in the order of the files, and errors on stderr. Objects that already have the version are printed unchanged.
+	return `If the conversion strategy of a CRD is Webhook, its conversion rules apply. If it is None, only apiVersion changes, and unknown fields are removed. Prints the converted objects in the order of the files, and errors on stderr. Objects that already have the version are printed unchanged. For other objects, stderr has a warning for each field that the conversion drops, for each reason to reject the result at its version, and for each default that a write would add.
 
 Files are JSON or YAML, with one or several documents, or lists. CRDs and conversion rules come from --crds or from the files. Rules that break a law on one of 200 generated objects are rejected. With --server, the service converts with its rules, or calls the webhooks that it may call. In this case, rules are not tested if their CRD is also in the files: use --check.
 
@@ -67,6 +65,7 @@ type conversion struct {
 	err      error  // why object is nil
 	rejected bool   // the object cannot be converted, as on an API server
 	skipped  bool   // the document is not for this command: see err
+	notes    []conversionNote
 }
 
 // Run converts the objects of all files.
@@ -94,17 +93,17 @@ func (c *convertCommand) Run(ctx context.Context, env environment) error {
 			objects = append(objects, s)
 		}
 	}
-	service, err := c.connect()
+	evaluation, err := c.open()
 	if err != nil {
 		return err
 	}
-	defer service.close()
+	defer evaluation.close()
 	total := tally{skipped: map[string]int{}, rejected: "not converted", evaluated: "converted"}
-	v := &converter{service: service}
+	v := newConverter(evaluation)
 	for _, s := range slices.Concat(crds, rules) {
 		j := v.add(ctx, s)
 		if ctx.Err() != nil { // it is not the reason of a rejection
-			return errors.New("interrupted")
+			return workspace.ErrInterrupted
 		}
 		if total.crd(j); j.Error != "" || !j.Accepted {
 			if err := j.print(env.stderr); err != nil {
@@ -115,9 +114,9 @@ func (c *convertCommand) Run(ctx context.Context, env environment) error {
 	first := true
 	for batch := range slices.Chunk(objects, maxBatch) {
 		if ctx.Err() != nil {
-			return errors.New("interrupted")
+			return workspace.ErrInterrupted
 		}
-		results, err := v.convert(ctx, c.To, batch)
+		results, err := v.convertAll(ctx, c.To, batch)
 		if err != nil {
 			return err
 		}
@@ -129,7 +128,11 @@ func (c *convertCommand) Run(ctx context.Context, env environment) error {
 			first = first && r.object == nil
 		}
 	}
-	if _, err := fmt.Fprintln(env.stderr, total.counts(&total.objects, "object", "converted")+total.skippedSummary()); err != nil {
+	summary := total.counts(&total.objects, "object", "converted")
+	if total.warned > 0 {
+		summary += fmt.Sprintf(", %d with warnings", total.warned)
+	}
+	if _, err := fmt.Fprintln(env.stderr, summary+total.skippedSummary()); err != nil {
 		return err
 	}
 	return total.result()
@@ -146,19 +149,18 @@ func (c *convertCommand) print(env environment, total *tally, r *conversion, fir
 	case r.rejected:
 		text = fmt.Sprintf("%s: not converted: %s\n", at, messageText(r.err.Error()))
 	case r.err != nil:
-		message, line, _ := r.Describe(r.err)
-		if line > 0 {
-			at = fmt.Sprintf("%s:%d: %s", r.File, line, r.Title())
-		}
-		text = fmt.Sprintf("%s: error: %s\n", at, message)
+		at = fmt.Sprintf("%s:%d: %s", r.File, lineOf(r.err, r.Manifest), r.Title())
+		text = fmt.Sprintf("%s: error: %s\n", at, r.err)
 	}
 	failure := ""
 	if r.err != nil && !r.rejected {
 		failure = r.err.Error()
 	}
 	total.add(&total.objects, r.err == nil, failure, skipped, r.Kind)
-	if r.object == nil {
-		_, err := env.stderr.Write(printable([]byte(text)))
+	if text += notesText(r); len(r.notes) > 0 {
+		total.warned++
+	}
+	if _, err := env.stderr.Write(printable([]byte(text))); err != nil || r.object == nil {
 		return err
 	}
 	out, err := c.format(r.object, first)
@@ -185,36 +187,41 @@ func (c *convertCommand) format(object []byte, first bool) ([]byte, error) {
 
 // converter converts objects with the CRDs and conversion rules of a run.
 type converter struct {
-	*service
+	transformer
 	given []*crdReport
+	rules givenRules
 }
+
+func newConverter(t transformer) *converter { return &converter{transformer: t, rules: givenRules{}} }
 
 // add registers a CRD or sets conversion rules.
 func (v *converter) add(ctx context.Context, s *workspace.Manifest) *crdReport {
 	if s.Conversion {
-		return v.setConversion(ctx, s)
+		return v.rules.set(ctx, v, s)
 	}
-	j := v.registerCRD(ctx, s, s.AsCRD().Established)
+	j := v.registerCRD(ctx, s, registration{adopts: s.AsCRD().Established})
 	v.given = append(v.given, j)
 	return j
 }
 
-// convert converts objects to a version. If a call fails, it returns its error and no results.
-func (v *converter) convert(ctx context.Context, version string, objects []*workspace.Manifest) ([]*conversion, error) {
-	return v.transform(ctx, objects, func(client *crdeval.Client, texts [][]byte) ([]crdeval.Transformed, error) {
-		return client.Convert(ctx, version, texts...)
-	}, func(s *workspace.Manifest) bool { return workspace.VersionOf(s.APIVersion) == version })
+// convertAll converts objects to a version. If a call fails, it returns its error and no results.
+func (v *converter) convertAll(ctx context.Context, version string, objects []*workspace.Manifest) ([]*conversion, error) {
+	return v.transform(ctx, version, objects, v.convert)
 }
 
-// transform sends objects to the service. If unchanged returns true for an object and the service reports no error,
-// the result is the object itself.
+// readAll returns objects as an API server reads them from its storage, at a version.
+func (v *converter) readAll(ctx context.Context, version string, objects []*workspace.Manifest) ([]*conversion, error) {
+	return v.transform(ctx, version, objects, v.read)
+}
+
+// transform calls a method of the transformer. The result for an object that has the version is the object itself.
 func (v *converter) transform(
-	ctx context.Context, objects []*workspace.Manifest, call func(*crdeval.Client, [][]byte) ([]crdeval.Transformed, error),
-	unchanged func(*workspace.Manifest) bool,
+	ctx context.Context, version string, objects []*workspace.Manifest,
+	call func(context.Context, string, []*workspace.Manifest) ([]transformed, error),
 ) ([]*conversion, error) {
 	all := make([]*conversion, len(objects))
 	var sent []*conversion
-	var texts [][]byte
+	var manifests []*workspace.Manifest
 	for i, s := range objects {
 		all[i] = &conversion{Manifest: s}
 		switch {
@@ -223,50 +230,45 @@ func (v *converter) transform(
 		case s.APIVersion == "" || s.Kind == "":
 			all[i].err, all[i].skipped = errUntyped, s.APIVersion == "" && s.Kind == ""
 		default:
-			sent, texts = append(sent, all[i]), append(texts, s.JSON())
+			sent, manifests = append(sent, all[i]), append(manifests, s)
 		}
 	}
-	results, err := call(v.With(v.inline...), texts)
+	results, err := call(ctx, version, manifests)
 	if err != nil {
-		return nil, v.fail("", err)
+		return nil, err
 	}
-	for i, result := range results {
-		r := sent[i]
-		var text []byte
-		if text, err = result.Result(); err != nil {
-			r.err, r.rejected = err, result.Err == nil
-			if !r.rejected {
+	for i := range results {
+		r, t := sent[i], &results[i]
+		switch {
+		case t.err != nil:
+			if r.err, r.rejected = t.err, t.rejected; !r.rejected {
 				v.describe(r)
 			}
-			continue
-		}
-		if r.object = text; unchanged(r.Manifest) {
+		case workspace.VersionOf(r.APIVersion) == version:
 			r.object = r.JSON()
+		default:
+			r.object, r.notes = t.object, notesOf(r.Manifest, version, t)
 		}
 	}
 	return all, ctx.Err()
 }
 
-// describe replaces the error of an item by an error about its file.
+// describe replaces the error of an object by one about its file.
 func (v *converter) describe(r *conversion) {
-	r.err = v.manifestError(r.err)
-	var e *engine.Error
+	if errors.Is(r.err, errNoCRD) {
+		r.skipped, r.err = noCRD(v.given, r.APIVersion, r.Kind)
+		return
+	}
+	e := (*engine.Error)(nil)
 	if !errors.As(r.err, &e) {
 		return
 	}
-	crd := v.crdOf(r.Manifest)
 	switch e.Reason {
-	case engine.Reason(registry.CRDNotFound):
-		r.skipped, r.err = noCRD(v.given, r.APIVersion, r.Kind)
 	case engine.ReasonVersionNotFound:
-		if crd != nil {
+		if crd := v.crdOf(r.Manifest); crd != nil {
 			r.err = fmt.Errorf("%w; %s has the versions %s", e, crd.Name, strings.Join(crd.source.AsCRD().VersionNames(), ", "))
 		}
 	case engine.ReasonConversionFailed, engine.ReasonConversionUnavailable:
-		if crd != nil && v.local != nil && v.local.ByName[crd.Name].Definition.Conversion() == nil {
-			r.err = fmt.Errorf("%s converts with a webhook: add valid conversion rules to --crds, or use --server", crd.Name)
-			return
-		}
 		if text, found := strings.CutPrefix(e.Message, r.Title()+": "); found {
 			r.err = errors.New(text) // the object is already named
 		}

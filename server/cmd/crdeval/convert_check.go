@@ -126,8 +126,7 @@ func (c *convertCommand) runCheck(ctx context.Context, env environment) error {
 		case s.Conversion:
 			rules = append(rules, s)
 		case s.Err != nil:
-			text, line, _ := s.Describe(s.Err)
-			return fmt.Errorf("%s:%d: %s", s.File, max(line, s.Line()), text)
+			return fmt.Errorf("%s:%d: %s", s.File, lineOf(s.Err, s), s.Err)
 		case s.Kind == workspace.CRDKind:
 			crds = append(crds, s)
 		}
@@ -135,11 +134,10 @@ func (c *convertCommand) runCheck(ctx context.Context, env environment) error {
 	if len(rules) == 0 {
 		return fmt.Errorf("%s has no conversion rules: they are a document with the field crd and without kind", c.Check)
 	}
-	local := newLocalService(c.KubernetesMinor)
-	defer local.close()
+	l := newLocal(c.KubernetesMinor)
 	rejected := map[string]bool{}
 	for _, crd := range crds {
-		j := local.registerCRD(ctx, crd, crd.AsCRD().Established)
+		j := l.registerCRD(ctx, crd, registration{adopts: crd.AsCRD().Established})
 		if j.Error != "" {
 			return fmt.Errorf("%s: %s", crd.ErrorAt(j.Line), j.Error)
 		}
@@ -154,7 +152,7 @@ func (c *convertCommand) runCheck(ctx context.Context, env environment) error {
 	out := report.New(env.stdout, c.Output, program("convert"))
 	for _, s := range rules {
 		r := &rulesReport{Location: s.Location, Line: s.Line(), Name: s.CRD, source: s}
-		switch crd := local.local.ByName[r.Name]; {
+		switch crd := l.catalog.Named(r.Name); {
 		case r.Name == "":
 			r.Error = "crd must be the name of the CRD, such as crontabs.example.com"
 		case crd != nil:
@@ -207,11 +205,11 @@ func (c *convertCommand) checkRules(ctx context.Context, r *rulesReport, existin
 		laws, err = d.TestConversion(ctx, c.Objects, c.Seed)
 	}
 	if ctx.Err() != nil {
-		return errors.New("interrupted")
+		return workspace.ErrInterrupted
 	}
 	if err != nil {
-		text, line, _ := r.source.Describe(err)
-		r.Accepted, r.Error, r.Line = false, text, cmp.Or(line, r.Line)
+		err = localError(ctx, err)
+		r.Accepted, r.Error, r.Line = false, err.Error(), lineOf(err, r.source)
 	}
 	for _, l := range laws {
 		line := lawLine{Law: l.Law, From: l.Between[0], To: l.Between[1], Objects: l.Objects, Excepted: l.Excepted,
@@ -231,8 +229,7 @@ func (r *rulesReport) take(report *engine.ConversionReport) {
 	for _, v := range report.Violations {
 		line := ruleViolation{Field: v.Field, Message: v.Message, Pointer: v.Pointer}
 		if v.Position != nil {
-			at := r.source.Position(v.Pointer, *v.Position)
-			line.Line, line.Column = at.Line, at.Column
+			line.Line, line.Column = v.Position.Line, v.Position.Column
 		}
 		r.Violations = append(r.Violations, line)
 	}

@@ -19,6 +19,8 @@ func TestConvertWithServer(t *testing.T) {
 		"--crds convert-rules.yaml --crds convert-crd.yaml convert-objects.yaml --to v1beta1 -o json",
 		"convert-none.yaml --to v2",
 		"convert-none.yaml --to v3",
+		"convert-warnings.yaml --to v1",
+		"convert-warnings.yaml --to v1alpha1",
 	} {
 		t.Run(args, func(t *testing.T) {
 			code, stdout, stderr := invoke(t, "", append([]string{"convert"}, strings.Fields(args)...)...)

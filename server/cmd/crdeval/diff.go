@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
-	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/report"
 )
@@ -113,16 +111,11 @@ func (c *diffCommand) compare(ctx context.Context, files input.Reader, objects [
 	if err != nil {
 		return nil, err
 	}
-	service, err := c.connect()
+	with, err := c.open()
 	if err != nil {
 		return nil, err
 	}
-	defer service.close()
-	limits, err := service.Limits(ctx)
-	if err != nil {
-		return nil, service.fail("", err)
-	}
-	batch := max(1, int(limits.GetMaxBatchItems()))
+	defer with.close()
 	known, found := map[string]*workspace.Manifest{}, map[string]bool{}
 	for _, o := range old {
 		known[o.Name] = o
@@ -133,14 +126,9 @@ func (c *diffCommand) compare(ctx context.Context, files input.Reader, objects [
 		if single {
 			o = old[0]
 		}
-		var d *difference
-		if o == nil && service.local != nil {
-			d = c.created(ctx, service, n)
-		} else {
-			d, err = c.pair(ctx, service, o, n, objects, batch)
-		}
+		d, err := c.pair(ctx, with, o, n, objects)
 		if err != nil {
-			return nil, service.fail(n.Name, err)
+			return nil, err
 		}
 		if o != nil {
 			found[o.Name] = true
@@ -155,69 +143,41 @@ func (c *diffCommand) compare(ctx context.Context, files input.Reader, objects [
 	return all, nil
 }
 
-// created checks a CRD that OLD does not have.
-func (c *diffCommand) created(ctx context.Context, s *service, n *workspace.Manifest) *difference {
-	d := &difference{Name: n.Name, Old: c.Files[0], New: n.Where(), Created: true, new: n}
-	answer, err := s.Registry().CheckCrd(ctx,
-		&crdevalv1.CheckCrdRequest{Catalog: s.catalog, Manifest: toDocument(n.Document)})
-	if err != nil {
-		d.fail(n, s.manifestError(err))
-		return d
-	}
-	class := compatible
-	if !answer.GetAccepted() {
-		class = breaking
-	}
-	d.take(&crdevalv1.DiffCrdResponse{ChangeClass: class, Accepted: answer.GetAccepted(), Report: answer.GetReport()})
-	return d
-}
-
-// pair compares two CRDs and replays their objects, in as many requests as necessary. Without an old CRD, it compares
-// with the registered one, and an error ends the run.
+// pair compares two CRDs, and replays the objects of the old one. Without an old CRD, the new one is created or compared
+// with the registered one.
 func (c *diffCommand) pair(
-	ctx context.Context, s *service, o, n *workspace.Manifest, objects []*workspace.Manifest, batch int,
+	ctx context.Context, with comparer, o, n *workspace.Manifest, objects []*workspace.Manifest,
 ) (*difference, error) {
-	d := &difference{Name: n.Name, New: n.Where(), old: o, new: n, kind: n.AsCRD().ObjectKind,
-		searched: c.Tries > 0}
-	request := &crdevalv1.DiffCrdRequest{Catalog: s.catalog, Manifest: toDocument(n.Document), Crd: c.CRD,
-		Revision: c.Revision, CounterexampleTries: int32(c.Tries)}
+	d := &difference{Name: n.Name, New: n.Where(), old: o, new: n, searched: c.Tries > 0}
 	crd := n
 	if o != nil {
-		d.Old, d.kind, crd = o.Where(), o.AsCRD().ObjectKind, o
-		request.Base = toDocument(o.Document)
+		d.Old, crd = o.Where(), o
 	}
-	var own []*workspace.Manifest
+	d.kind = crd.AsCRD().ObjectKind
+	of := &comparison{old: o, new: n, tries: int(c.Tries), crd: c.CRD, revision: c.Revision}
 	for _, object := range objects {
-		if workspace.GroupOf(object.APIVersion) == crd.AsCRD().Group && object.Kind == crd.AsCRD().ObjectKind {
-			own = append(own, object)
+		if workspace.GroupOf(object.APIVersion) == crd.AsCRD().Group && object.Kind == d.kind {
+			of.objects = append(of.objects, object)
 		}
 	}
-	d.foreign = len(objects) - len(own)
-	for first := true; first || len(own) > 0; first = false {
-		part := own[:min(batch, len(own))]
-		own = own[len(part):]
-		request.Objects = nil
-		for _, object := range part {
-			request.Objects = append(request.Objects, toDocument(object.Document))
-		}
-		answer, err := s.Registry().DiffCrd(ctx, request)
-		if err != nil {
-			if o == nil {
-				return nil, err
-			}
-			at := n
-			if _, _, broken := engine.ExistingFrom(o.Document, engine.Limits{}); broken != nil {
-				at = o
-			}
-			d.fail(at, s.manifestError(err))
-			return d, nil
-		}
-		for i, r := range answer.GetReplayResults() {
-			d.Replayed = append(d.Replayed, replayedOf(part[i], r))
-		}
-		if first {
-			d.take(answer)
-			request.CounterexampleTries = 0
+	done, err := with.compare(ctx, of)
+	if at := (*documentError)(nil); errors.As(err, &at) {
+		d.fail(at)
+	} else if err != nil {
+		return nil, err
+	}
+	if c.Server == "" && o == nil {
+		d.Old, d.Created = c.Files[0], true
+	}
+	if done == nil || d.Created {
+		d.kind, d.searched = "", false
+	} else {
+		d.foreign = len(objects) - len(of.objects)
+	}
+	if done != nil {
+		d.take(done.diff)
+		for i, r := range done.replayed {
+			d.Replayed = append(d.Replayed, replayedOf(of.objects[i], r))
 		}
 	}
 	return d, nil

@@ -70,33 +70,25 @@ type replayed struct {
 }
 
 // fail records why the CRDs could not be compared.
-func (d *difference) fail(at *workspace.Manifest, err error) {
-	d.Error, d.Line, _ = at.Describe(err)
-	d.failed, d.File = at, at.File
+func (d *difference) fail(e *documentError) {
+	d.Error, d.Line, d.failed, d.File = e.text, e.line, e.at, e.at.File
 }
 
 // take records the changes, and what an API server answers to the new CRD.
 func (d *difference) take(a *crdevalv1.DiffCrdResponse) {
-	a.ReplayResults = nil
 	d.Diff.message = a
-	locateAll(d.new, a.GetReport().GetViolations())
 	if d.Old == "" {
 		d.Old = a.GetBase().GetRevision()
-	}
-	for _, c := range a.GetChanges() {
-		c.OldPosition = locate(d.old, c.GetManifestPointer(), c.GetOldPosition())
-		c.NewPosition = locate(d.new, c.GetManifestPointer(), c.GetNewPosition())
 	}
 }
 
 func replayedOf(o *workspace.Manifest, r *crdevalv1.ReplayResult) replayed {
-	locateAll(o, r.GetOldViolations(), r.GetNewViolations())
 	out := replayed{
 		Location: o.Location, Line: o.Line(), Name: o.Name, Namespace: o.Namespace,
 		Result: inREST[*crdevalv1.ReplayResult]{r},
 	}
 	if e := r.GetError(); e != nil {
-		out.Error, _, _ = o.Describe(callError("", "", status.ErrorProto(e)))
+		out.Error = callError("", "", status.ErrorProto(e)).Error()
 	}
 	return out
 }

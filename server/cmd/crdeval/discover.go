@@ -27,10 +27,10 @@ func (c *discoverCommand) Validate() error { return c.eitherFilesOrServer(c.File
 
 // Run registers the CRDs and prints their discovery document.
 func (c *discoverCommand) Run(ctx context.Context, env environment) error {
-	return c.registerAndPrint(ctx, env, c.Files, func(s *service) error {
-		document, err := s.Discover(ctx)
+	return c.publish(ctx, env, c.Files, func(p publisher) error {
+		document, err := p.discover(ctx)
 		if err != nil {
-			return s.fail("", err)
+			return err
 		}
 		if c.Output == "json" {
 			_, err = fmt.Fprintf(env.stdout, "%s\n", strings.TrimSpace(string(document)))

@@ -8,7 +8,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/api"
-	"github.com/crdeval/crdeval/server/registry"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/catalog"
 )
 
 // localEvaluator evaluates with the engine in this process.
@@ -23,7 +23,7 @@ func (e *localEvaluator) registered() bool { return false }
 func (e *localEvaluator) report(ctx context.Context, c *workspace.CRD) *crdReport {
 	j, compiled := newReport(c.Manifest), e.workspace.Compile(ctx, c)
 	if compiled.Err != nil {
-		j.Error, j.Line, _ = c.Describe(compiled.Err)
+		j.fail(localError(ctx, compiled.Err))
 		return j
 	}
 	j.Name, j.Accepted = c.Name, compiled.Accepted
@@ -42,23 +42,18 @@ func (e *localEvaluator) setRules(ctx context.Context, rules *workspace.Manifest
 			continue
 		}
 		existing := &engine.Existing{Manifest: d.Manifest(), Generation: 1}
-		with, _, report, err := registry.CompileConversion(ctx, existing, rules.Document, e.workspace.Options, testedObjects)
+		with, report, err := catalog.CompileConversion(ctx, existing, rules.Document, e.workspace.Options, testedObjects)
 		if err != nil {
-			return nil, err
+			return nil, localError(ctx, err)
 		}
 		j.Accepted = with != nil
-		j.takeConversion(api.ConversionReportMessage(report.Conversion))
+		j.takeConversion(api.ConversionReportMessage(report))
 		if with != nil {
 			c.Replace(with)
 		}
 		return j, nil
 	}
-	return nil, errNoCRDForRules(rules.CRD)
-}
-
-// errNoCRDForRules is the error of conversion rules without their CRD.
-func errNoCRDForRules(crd string) error {
-	return fmt.Errorf("these conversion rules are for %s, but the files have no accepted CRD of this name: add it, or correct crd", crd)
+	return nil, catalog.NoCRDForRules(rules.CRD)
 }
 
 func (e *localEvaluator) admit(
@@ -78,6 +73,7 @@ func (e *localEvaluator) admit(
 		if ctx.Err() != nil {
 			return nil, workspace.ErrInterrupted
 		}
+		a.err = localError(ctx, a.err)
 	}
 	return answers, nil
 }

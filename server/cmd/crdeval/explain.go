@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io"
 
-	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/engine"
 )
 
 type explainCommand struct {
@@ -37,14 +37,13 @@ func (c *explainCommand) Validate() error {
 
 // Run registers the CRDs and explains.
 func (c *explainCommand) Run(ctx context.Context, env environment) error {
-	return c.registerAndPrint(ctx, env, c.CRDs, func(s *service) error {
-		answer, err := s.Presentation().Explain(ctx, &crdevalv1.ExplainRequest{
-			Catalog: s.catalog, Path: c.Path, ApiVersion: c.APIVersion, Recursive: c.Recursive, MaxDepth: c.MaxDepth,
-		})
+	return c.publish(ctx, env, c.CRDs, func(p publisher) error {
+		text, err := p.explain(ctx, c.Path,
+			engine.ExplainOptions{APIVersion: c.APIVersion, Recursive: c.Recursive, MaxDepth: int(c.MaxDepth)})
 		if err != nil {
-			return s.fail("", err)
+			return err
 		}
-		_, err = io.WriteString(env.stdout, answer.GetText())
+		_, err = io.WriteString(env.stdout, text)
 		return err
 	})
 }

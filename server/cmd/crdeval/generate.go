@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -38,7 +37,6 @@ Exit code 0: success. Exit code 1: a CRD is rejected, or no valid object was fou
 const maxSamples = 10000
 
 func (c *generateCommand) Validate() error {
-	flags := c.service()
 	switch {
 	case min(c.Valid, c.Invalid) < 0 || max(c.Valid, c.Invalid) > maxSamples:
 		return fmt.Errorf("--valid and --invalid must be from 0 to %d", maxSamples)
@@ -51,24 +49,20 @@ func (c *generateCommand) Validate() error {
 	case c.Output == "suite" && slices.Contains(c.CRDs, "-"):
 		return errors.New("-o suite cannot be used with - (stdin): the suite contains the names of the CRD files")
 	}
-	return flags.validate()
-}
-
-func (c *generateCommand) service() *serviceFlags {
-	return &serviceFlags{KubernetesMinor: c.KubernetesMinor, Catalog: "default"}
+	return validateMinor(c.KubernetesMinor)
 }
 
 // Run registers the CRDs and generates their objects.
 func (c *generateCommand) Run(ctx context.Context, env environment) error {
 	failed := false
-	err := c.service().registerAndPrint(ctx, env, c.CRDs, func(s *service) error {
+	err := registerAndPrint(ctx, env, newLocal(c.KubernetesMinor), c.CRDs, func(l *local) error {
 		found := false
-		for _, name := range slices.Sorted(maps.Keys(s.local.ByName)) {
+		for _, name := range l.catalog.Names() {
 			if c.CRD != "" && c.CRD != name {
 				continue
 			}
 			found = true
-			complete, err := c.generate(ctx, env, s.local.ByName[name].Definition)
+			complete, err := c.generate(ctx, env, l.catalog.Named(name).Definition)
 			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}

@@ -91,13 +91,13 @@ func TestCheck(t *testing.T) {
 		{"no CRD", "apiVersion: v1\nkind: Pod\n", nil, exitError, "FILE:1: error: the document is a Pod (v1), not a CustomResourceDefinition", "1 document could not be checked"},
 		{"no apiVersion", "kind: Pod\n", nil, exitError, "FILE:1: error: the document is a Pod (without apiVersion), not a CustomResourceDefinition", ""},
 		{"no object", good + "---\n- 1\n", nil, exitError, "FILE:10: error: the document has no apiVersion and no kind: add apiVersion apiextensions.k8s.io/v1", ""},
-		{"too large", good + "# " + strings.Repeat("x", 3<<20) + "\n", nil, exitError, "bytes: send a smaller document (the limit max_document_bytes of commands is fixed)\n", ""},
+		{"too large", good + "# " + strings.Repeat("x", 3<<20) + "\n", nil, exitError, "bytes: send a smaller document (the limit of commands is fixed)\n", ""},
 		{"other documents are still checked", "apiVersion: v1\nkind: Pod\n---\n" + good, nil, exitError, "goods.example.com: accepted", "could not be checked"},
 		{"other documents are not counted as CRDs", "apiVersion: v1\nkind: Pod\n---\na: 1\n---\n" + good, nil, exitError, "1 CRD: 1 accepted, 0 rejected, 2 other documents\n", "2 documents could not be checked"},
 		{"broken YAML", "a: [\n", nil, exitError, "FILE:", "1 document"},
 		{"broken YAML further down", good + "---\n# more\na: {b: 1\nc: d\n", nil, exitError, "FILE:11: error: invalid YAML: ", ""},
 		{"other kinds are skipped", "apiVersion: v1\nkind: Pod\n---\n" + good, []string{"--skip-other-kinds"}, 0, "goods.example.com: accepted", ""},
-		{"only other kinds", "apiVersion: v1\nkind: Pod\n", []string{"--skip-other-kinds"}, 0, "0 CRDs: 0 accepted, 0 rejected; skipped 1 document: 1 Pod\n", ""},
+		{"only other kinds", "apiVersion: v1\nkind: Pod\n", []string{"--skip-other-kinds"}, 0, "0 CRDs: 0 accepted, 0 rejected\nskipped 1 document: 1 Pod\n", ""},
 		{"skipped documents", "apiVersion: v1\nkind: Pod\n", []string{"--skip-other-kinds", "-v"}, 0, "FILE: skipped: the document is a Pod (v1)", ""},
 		{"values", "image: {tag: x}\n", []string{"--skip-other-kinds"}, 0, "skipped 1 document: 1 without kind\n", ""},
 		{"a wrong kind", strings.Replace(good, "CustomResourceDefinition", "CustomResourcedefinition", 1), []string{"--skip-other-kinds"}, exitError, "did you mean CustomResourceDefinition?", ""},
@@ -176,7 +176,7 @@ func TestCheckJSONIsOneObjectALine(t *testing.T) {
 		}
 		got = append(got, j)
 	}
-	if len(got) != 2 || !got[0].Accepted || got[0].Report.Rejection.Code != 0 || got[1].Accepted || got[1].Document != 2 || len(got[1].Report.Violations) == 0 ||
+	if len(got) != 3 || !got[0].Accepted || got[0].Report.Rejection.Code != 0 || got[1].Accepted || got[1].Document != 2 || len(got[1].Report.Violations) == 0 ||
 		got[1].Report.Rejection.Code != http.StatusUnprocessableEntity {
 		t.Fatalf("%+v", got)
 	}
@@ -239,8 +239,8 @@ func TestUsage(t *testing.T) {
 			"crdeval: --valid has no value: -1 is read as a flag. If it is the value, use --valid=-1\n"},
 		{[]string{"admit", "--crds", "--old", "x"}, exitError, "--crds has no value: --old is read as a flag."},
 		{[]string{"check", "--config=absent", "x"}, exitError, "crdeval: --config: open absent: no such file or directory\n"},
-		{[]string{"check", "testdata/absent.yaml"}, exitError, "0 CRDs: 0 accepted, 0 rejected, 1 unreadable input\n"},
-		{[]string{"check", "testdata/absent.yaml"}, exitError, "crdeval: 1 input could not be read\n"},
+		{[]string{"check", "testdata/absent.yaml"}, exitError, "0 CRDs: 0 accepted, 0 rejected\nunreadable: 1 file\n"},
+		{[]string{"check", "testdata/absent.yaml"}, exitError, "crdeval: 1 file could not be read\n"},
 		{[]string{"test", file(t, "a: 1\nb: [\n")}, exitError, ":2: error: did not find expected node content\n"},
 		{[]string{"test", file(t, "a: 1\n")}, exitError, "a document is not a suite"},
 		{[]string{"serve", "--max-batch-items=0", "--max-in-flight=-1"}, exitError, "--max-in-flight"},
@@ -379,7 +379,7 @@ func TestCheckCosts(t *testing.T) {
 	}
 	code, out, errs = invoke(t, costly, "check", "-o", "json", "-")
 	var j crdLine
-	if err := json.Unmarshal([]byte(out), &j); code != 1 || err != nil || len(j.Report.Versions) != 1 || len(j.Report.Versions[0].Rules) != 1 ||
+	if err := json.NewDecoder(strings.NewReader(out)).Decode(&j); code != 1 || err != nil || len(j.Report.Versions) != 1 || len(j.Report.Versions[0].Rules) != 1 ||
 		j.Report.Versions[0].Rules[0].ShareOfLimit <= 1 || len(j.Report.Versions[0].Rules[0].Culprits) != 1 || j.Report.Versions[0].LowestMinor != 25 {
 		t.Errorf("%d %v %s %s", code, err, out, errs)
 	}

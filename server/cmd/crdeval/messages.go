@@ -75,11 +75,6 @@ func positionText(file string, p *crdevalv1.Position) string {
 	return fmt.Sprintf("%s:%d:%d", file, p.GetLine(), p.GetColumn())
 }
 
-// fieldValidationOf returns the value of --field-validation.
-func fieldValidationOf(flag string) crdevalv1.FieldValidation {
-	return crdevalv1.FieldValidation(crdevalv1.FieldValidation_value["FIELD_VALIDATION_"+strings.ToUpper(flag)])
-}
-
 func toDocument(d engine.Document) *crdevalv1.Document {
 	if d.YAML != nil {
 		return &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: d.YAML}}

@@ -10,9 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	crdeval "github.com/crdeval/crdeval/clients/go"
 	"github.com/crdeval/crdeval/engine/workspace"
-	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/resume"
 	"github.com/crdeval/crdeval/server/terminal"
 )
@@ -125,14 +123,14 @@ func (c *migrateCommand) Run(ctx context.Context, env environment) error {
 	return err
 }
 
-// connect starts the service that converts, with the CRDs and rules of files. Only the CRD of --crd and its rules must be
+// connect opens what converts, with the CRDs and rules of files. Only the CRD of --crd and its rules must be
 // accepted. Without --crd, objects of rejected CRDs are not migrated.
 func (m *migration) connect(ctx context.Context, crds, rules []*workspace.Manifest) (close func(), err error) {
-	service, err := m.migrateCommand.connect()
+	evaluation, err := m.open()
 	if err != nil {
 		return nil, err
 	}
-	m.v = &converter{service: service}
+	m.v = newConverter(evaluation)
 	rejected := map[string]error{}
 	for _, s := range slices.Concat(crds, rules) {
 		j := m.v.add(ctx, s)
@@ -140,7 +138,7 @@ func (m *migration) connect(ctx context.Context, crds, rules []*workspace.Manife
 		needed := name == "" || name == m.CRD
 		switch {
 		case ctx.Err() != nil: // it is not the reason of a rejection
-			err = errors.New("interrupted")
+			err = workspace.ErrInterrupted
 		case j.Error == "" && j.Accepted:
 			continue
 		case needed && j.Error != "":
@@ -155,15 +153,15 @@ func (m *migration) connect(ctx context.Context, crds, rules []*workspace.Manife
 			err = cmp.Or(err, j.print(m.env.stderr))
 		}
 		if err != nil {
-			service.close()
+			m.v.close()
 			return nil, err
 		}
 	}
 	if err := m.findKinds(ctx, rejected); err != nil {
-		service.close()
+		m.v.close()
 		return nil, err
 	}
-	return service.close, nil
+	return m.v.close, nil
 }
 
 // errNotUsable is the error for objects of a CRD that is rejected, or whose conversion rules are.
@@ -187,20 +185,13 @@ func (m *migration) findKinds(ctx context.Context, rejected map[string]error) er
 			}
 		}
 	}
-	for token := ""; m.v.local == nil; {
-		page, err := m.v.Registry().ListCrds(ctx, &crdevalv1.ListCrdsRequest{Catalog: m.v.catalog, PageToken: token})
-		if err != nil {
-			return m.v.fail("", err)
-		}
-		for _, crd := range page.GetCrds() {
-			of := groupKind{crd.GetGroup(), crd.GetNames().GetKind()}
-			if _, known := m.kinds[of]; !known {
-				name := crd.GetName()
-				m.kinds[of] = storage{name, crd.GetStorageVersion(), m.revision(name, crd.GetRevision()), rejected[name]}
-			}
-		}
-		if token = page.GetNextPageToken(); token == "" {
-			break
+	registered, err := m.v.storages(ctx)
+	if err != nil {
+		return err
+	}
+	for _, crd := range registered {
+		if _, known := m.kinds[crd.groupKind]; !known {
+			m.kinds[crd.groupKind] = storage{crd.name, crd.version, m.revision(crd.name, crd.revision), rejected[crd.name]}
 		}
 	}
 	if m.CRD == "" {
@@ -225,7 +216,7 @@ func (m *migration) findKinds(ctx context.Context, rejected map[string]error) er
 
 // revision returns the revision of a CRD together with its conversion rules in files.
 func (m *migration) revision(name, crd string) string {
-	if rules := m.v.converted[name]; rules != nil {
+	if rules := m.v.rules[name]; rules != nil {
 		return crd + " " + digest(rules)
 	}
 	return crd
@@ -267,9 +258,7 @@ func (m *migration) convert(ctx context.Context, objects []*workspace.Manifest) 
 				results = append(results, &conversion{Manifest: s, err: to.err})
 			}
 		} else if known || objects[0].Kind == "" {
-			results, err = m.v.transform(ctx, objects[:n], func(client *crdeval.Client, texts [][]byte) ([]crdeval.Transformed, error) {
-				return client.Read(ctx, to.version, texts...)
-			}, func(s *workspace.Manifest) bool { return workspace.VersionOf(s.APIVersion) == to.version })
+			results, err = m.v.readAll(ctx, to.version, objects[:n])
 		} else {
 			results = m.unknown(objects[:n])
 		}

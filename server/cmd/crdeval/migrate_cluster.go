@@ -73,12 +73,12 @@ func (m *migration) readCluster(ctx context.Context, cl *cluster.Resource, versi
 	st := m.state
 	for expired := 0; !st.Read; {
 		if ctx.Err() != nil {
-			return errors.New("interrupted")
+			return workspace.ErrInterrupted
 		}
 		p, err := cl.List(ctx, version, st.Continue)
 		switch {
 		case ctx.Err() != nil:
-			return errors.New("interrupted")
+			return workspace.ErrInterrupted
 		case cluster.IsExpired(err) && expired < cluster.MaxAttempts:
 			if expired++; !m.renew(err) {
 				return fmt.Errorf("%s: %w; remove the file of --state to start again", cl.Host, err)
@@ -138,7 +138,7 @@ func (m *migration) migratePage(ctx context.Context, cl *cluster.Resource, versi
 			continue
 		}
 		if ctx.Err() != nil {
-			return errors.New("interrupted")
+			return workspace.ErrInterrupted
 		}
 		switch deleted, err := cl.Write(ctx, version, o); {
 		case err != nil && cluster.IsOutage(err):

@@ -43,8 +43,8 @@ func (m *migration) migrateFiles(ctx context.Context, crds, rules []*workspace.M
 	}
 	if err == nil && m.Write && len(st.Failed) == 0 {
 		for _, s := range m.kinds { // only that of --crd
-			if _, err := m.v.SetStoredVersions(ctx, s.crd, s.version); err != nil {
-				return m.v.fail("set the stored versions of "+s.crd, err)
+			if err := m.v.setStoredVersion(ctx, s.crd, s.version); err != nil {
+				return err
 			}
 			fmt.Fprintf(m.env.stderr, "stored versions of %s: %s\n", s.crd, s.version)
 		}
@@ -94,7 +94,7 @@ func (m *migration) migrateBatch(ctx context.Context, batch []*workspace.Manifes
 		return nil
 	}
 	if ctx.Err() != nil {
-		return errors.New("interrupted")
+		return workspace.ErrInterrupted
 	}
 	if err := m.convertAndWrite(ctx, batch); err != nil {
 		return err
@@ -153,11 +153,7 @@ func (m *migration) locate(r *conversion) (at, text string) {
 	if m.inCluster() {
 		return r.Title(), r.err.Error()
 	}
-	text, line, _ := r.Describe(r.err)
-	if line == 0 {
-		line = r.Line()
-	}
-	return fmt.Sprintf("%s:%d: %s", r.File, line, r.Title()), text
+	return fmt.Sprintf("%s:%d: %s", r.File, lineOf(r.err, r.Manifest), r.Title()), r.err.Error()
 }
 
 // reserve reserves the path of an object of files. It returns an error if an earlier object has the same path. A

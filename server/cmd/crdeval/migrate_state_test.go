@@ -65,7 +65,7 @@ func TestMigrateRejectsChangedCRD(t *testing.T) {
 // TestMigrateRejectsChangedCRDOfServer changes a registered CRD between two runs.
 func TestMigrateRejectsChangedCRDOfServer(t *testing.T) {
 	socket := serving(t)
-	service, err := (&serviceFlags{Server: socket, Catalog: "default"}).connect()
+	service, err := (&serviceFlags{Server: socket, Catalog: "default"}).dial()
 	if err != nil {
 		t.Fatal(err)
 	}

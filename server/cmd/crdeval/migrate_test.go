@@ -135,7 +135,7 @@ func TestMigrateOut(t *testing.T) {
 func TestMigrateWithServer(t *testing.T) {
 	t.Chdir("testdata")
 	socket := serving(t)
-	service, err := (&serviceFlags{Server: socket, Catalog: "default"}).connect()
+	service, err := (&serviceFlags{Server: socket, Catalog: "default"}).dial()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,20 +29,20 @@ func (c *openapiCommand) Validate() error { return c.eitherFilesOrServer(c.Files
 
 // Run registers the CRDs and prints their document.
 func (c *openapiCommand) Run(ctx context.Context, env environment) error {
-	return c.registerAndPrint(ctx, env, c.Files, func(s *service) error {
+	return c.publish(ctx, env, c.Files, func(p publisher) error {
 		var text []byte
 		var err error
 		if c.Spec == "v2" {
-			text, err = s.OpenAPIV2(ctx)
-		} else if text, err = s.OpenAPIV3(ctx, "", ""); err == nil {
+			text, err = p.openAPIV2(ctx)
+		} else if text, err = p.openAPIV3(ctx, "", ""); err == nil {
 			group, version, unserved := c.choose(text)
 			if unserved != nil {
 				return unserved
 			}
-			text, err = s.OpenAPIV3(ctx, group, version)
+			text, err = p.openAPIV3(ctx, group, version)
 		}
 		if err != nil {
-			return s.fail("", err)
+			return err
 		}
 		if !c.Compact {
 			var indented bytes.Buffer

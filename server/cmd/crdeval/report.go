@@ -2,14 +2,11 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"math"
 	"slices"
 	"strings"
-
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
@@ -30,7 +27,8 @@ type crdReport struct {
 	Skipped string                          `json:"skipped,omitempty"`      // why the document was skipped
 	Error   string                          `json:"error,omitempty"`        // why the document could not be checked
 
-	source *workspace.Manifest
+	source  *workspace.Manifest
+	skipped string // what the document is, if it was skipped
 }
 
 func newReport(crd *workspace.Manifest) *crdReport {
@@ -43,27 +41,21 @@ func (j *crdReport) takeReport(r *crdevalv1.CrdReport) { j.Report.message = r }
 // takeConversion records a report about conversion rules.
 func (j *crdReport) takeConversion(r *crdevalv1.ConversionReport) { j.Conversion.message = r }
 
-// registerCRD registers a CRD of a file with the service. If adopt is true, a service in this process takes it with its
-// status, as a cluster has it, without checking it.
-func (s *service) registerCRD(ctx context.Context, crd *workspace.Manifest, adopt bool) *crdReport {
-	j := newReport(crd)
-	answer, err := s.register(ctx, crd, adopt)
-	if err != nil {
-		j.Error, j.Line, _ = crd.Describe(s.manifestError(err))
-		return j
+// takeNames records the condition NamesAccepted of a CRD whose names conflict.
+func (j *crdReport) takeNames(c *crdevalv1.CrdCondition) {
+	c.LastTransitionTime = nil // without meaning for a file
+	j.Names.message = c
+}
+
+// skip records what a skipped document is, and why it was skipped.
+func (j *crdReport) skip(kind, reason string) { j.skipped, j.Skipped = kind, reason }
+
+// fail records why the document could not be checked.
+func (j *crdReport) fail(err error) {
+	j.Error, j.Line = err.Error(), lineOf(err, nil)
+	if j.Line == 0 && j.source.Conversion {
+		j.Line = j.source.Line()
 	}
-	j.Name, j.Accepted, j.Report.message = crd.Name, answer.GetAccepted(), answer.GetReport()
-	locateAll(crd, j.Report.message.GetViolations())
-	for _, w := range j.Report.message.GetWarnings() {
-		w.Position = locate(crd, w.GetPointer(), w.GetPosition())
-	}
-	for _, c := range answer.GetCrd().GetStatus().GetConditions() {
-		if c.GetType() == string(apiextensionsv1.NamesAccepted) && c.GetStatus() != string(apiextensionsv1.ConditionTrue) {
-			c.LastTransitionTime = nil // without meaning for a file
-			j.Names.message = c
-		}
-	}
-	return j
 }
 
 const unfitRules = "the registered conversion rules do not fit this CRD, so conversions would fail: "

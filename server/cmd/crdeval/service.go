@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -12,13 +11,9 @@ import (
 
 	crdeval "github.com/crdeval/crdeval/clients/go"
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/engine/workspace"
-	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/localregistry"
-	"github.com/crdeval/crdeval/server/registry"
 )
 
-// serviceFlags select the service that evaluates: one in this process, or the one of --server.
+// serviceFlags select what evaluates: the engine in this process, or the service of --server.
 type serviceFlags struct {
 	KubernetesMinor int    `default:"0" help:"Check CRDs as Kubernetes 1.N does. Default: the latest supported version." placeholder:"N"`
 	Server          string `help:"Use the service at HOST:PORT or unix:///PATH (gRPC). Default: evaluate in this process." placeholder:"ADDRESS"`
@@ -57,37 +52,16 @@ func (f *serviceFlags) eitherFilesOrServer(files []string, missing string) error
 	return f.validate()
 }
 
-// service is a client of a crdeval service.
+// service is a client of the service of --server.
 type service struct {
 	*crdeval.Client
-	address    string // "" for the service in this process
-	catalog    string
-	local      *localregistry.Registry        // nil for --server
-	inline     [][]byte                       // CRDs and conversion rules that each request brings
-	inlineCRDs map[string]bool                // the names of these CRDs
-	converted  map[string]*workspace.Manifest // conversion rules of this run by the name of their CRD
-	strictness crdevalv1.FieldValidation      // of CRDs
-	close      func()
+	address string
+	catalog string
+	given   inlineCRDs // that each request brings
 }
 
-// testedObjects is the number of generated objects on which the laws of the rules of files are tested, for each pair of
-// versions and direction. Tests of other subjects use fewer.
-var testedObjects = registry.TestedObjects
-
-// newLocalService starts a service in this process.
-func newLocalService(minor int) *service {
-	conn, local := localregistry.Start(minor, testedObjects)
-	return &service{
-		Client: crdeval.New(conn, "default"), catalog: "default", local: local, converted: map[string]*workspace.Manifest{},
-		close: conn.Stop,
-	}
-}
-
-// connect returns a client of the selected service. The caller closes it.
-func (f *serviceFlags) connect() (*service, error) {
-	if f.Server == "" {
-		return newLocalService(f.KubernetesMinor), nil
-	}
+// dial returns a client of the service of --server. The caller closes it.
+func (f *serviceFlags) dial() (*service, error) {
 	config, err := f.config()
 	if err != nil {
 		return nil, err
@@ -103,73 +77,10 @@ func (f *serviceFlags) connect() (*service, error) {
 	if err != nil {
 		return nil, callError("", "", errors.New(strings.ReplaceAll(err.Error(), "WithTLS", "--tls or --tls-ca")))
 	}
-	return &service{
-		Client: client, address: f.Server, catalog: f.Catalog, inlineCRDs: map[string]bool{}, converted: map[string]*workspace.Manifest{},
-		close: func() { _ = client.Close() },
-	}, nil
+	return &service{Client: client, address: f.Server, catalog: f.Catalog}, nil
 }
 
-// registered is the answer to a registration or a check of a CRD.
-type registered interface {
-	GetAccepted() bool
-	GetReport() *crdevalv1.CrdReport
-	GetCrd() *crdevalv1.Crd
-}
-
-// register registers a CRD with a service in this process. A remote service only checks it: then requests bring it.
-func (s *service) register(ctx context.Context, crd *workspace.Manifest, adopt bool) (registered, error) {
-	if s.local != nil {
-		s.local.Adopts = adopt
-		return s.Registry().RegisterCrd(ctx,
-			&crdevalv1.RegisterCrdRequest{Catalog: s.catalog, Manifest: toDocument(crd.Document), FieldValidation: s.strictness})
-	}
-	answer, err := s.Registry().CheckCrd(ctx,
-		&crdevalv1.CheckCrdRequest{Catalog: s.catalog, Manifest: toDocument(crd.Document), FieldValidation: s.strictness})
-	if err == nil && answer.GetAccepted() {
-		s.inline = append(s.inline, crd.JSON())
-		s.inlineCRDs[crd.Name] = true
-	}
-	return answer, err
-}
-
-// publishedExitCodes are the exit codes of commands about published CRDs.
-const publishedExitCodes = `
-
-Exit code 0: success. Exit code 1: a CRD is rejected. It is reported on stderr and omitted. Exit code 2: a document could not be read, or the usage is wrong.`
-
-// missingFiles is the error for a command without files and without --server.
-const missingFiles = `expected "<file> ...", or --server`
-
-// registerAndPrint registers the CRDs of files, if any, calls print, and returns errRejected if a CRD was rejected.
-func (f *serviceFlags) registerAndPrint(ctx context.Context, env environment, files []string,
-	print func(*service) error) error {
-	s, err := f.connect()
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	crds, err := env.files(false).CRDs(ctx, files...)
-	if err != nil {
-		return err
-	}
-	rejected := false
-	for _, crd := range crds {
-		j := s.registerCRD(ctx, crd, crd.AsCRD().Established)
-		switch {
-		case j.Error != "":
-			return fmt.Errorf("%s: %s", crd.Where(), j.Error)
-		case !j.Accepted:
-			rejected = true
-			if err := j.print(env.stderr); err != nil {
-				return err
-			}
-		}
-	}
-	if err := print(s); err != nil || !rejected {
-		return err
-	}
-	return errRejected
-}
+func (s *service) close() { _ = s.Client.Close() }
 
 // dialTarget returns the target for an address that a service listens on: ":9090" means this host.
 func dialTarget(address string) string {

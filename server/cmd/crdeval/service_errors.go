@@ -16,8 +16,13 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// fail returns the error of a call to the service. about says what the call was about, if that says more.
-func (s *service) fail(about string, err error) error { return callError(s.address, about, err) }
+// fail returns the error of a call to the service, nil for nil. about says what the call was about, if that says more.
+func (s *service) fail(about string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return callError(s.address, about, err)
+}
 
 // callError describes the error of a call to the service at an address. Messages of the service stay as they are.
 // Messages of gRPC about connections are replaced.
@@ -84,9 +89,6 @@ func joined(parts ...string) error {
 	return errors.New(strings.Join(parts, ": "))
 }
 
-// raiseLimit matches an advice that applies only to a server: commands have no flags for limits of documents.
-var raiseLimit = regexp.MustCompile(` or raise the \w+ limit( \()the limit (\w+)\)$`)
-
 // manifestError returns the error of a call about a manifest. If the service has reported a reason, it is an
 // *engine.Error, with the position in the manifest if that is known.
 func (s *service) manifestError(err error) error {
@@ -97,9 +99,6 @@ func (s *service) manifestError(err error) error {
 	for _, d := range st.Details() {
 		if info, ok := d.(*errdetails.ErrorInfo); ok {
 			e := &engine.Error{Reason: engine.Reason(info.GetReason()), Message: st.Message()}
-			if s.local != nil {
-				e.Message = raiseLimit.ReplaceAllString(e.Message, "${1}the limit $2 of commands is fixed)")
-			}
 			line, _ := strconv.Atoi(info.GetMetadata()["line"])
 			column, _ := strconv.Atoi(info.GetMetadata()["column"])
 			if line > 0 {

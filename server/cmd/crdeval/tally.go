@@ -19,6 +19,7 @@ type tally struct {
 	unreadable           []*workspace.File
 	documents            int                       // that cannot be read
 	ambiguous            int                       // objects about which CRDs disagree
+	warned               int                       // objects that were converted with warnings
 	builtIn              int                       // objects of built-in kinds
 	withoutCRD           map[string]map[string]int // objects, by group and kind
 	allowMissing         bool                      // objects without a CRD are no errors
@@ -62,7 +63,7 @@ func (t *tally) crd(j *crdReport) {
 		t.others++
 		return
 	}
-	t.add(c, j.Accepted, j.Error, j.Skipped, j.source.Kind)
+	t.add(c, j.Accepted, j.Error, j.Skipped, j.skipped)
 }
 
 // object counts the result for an object.

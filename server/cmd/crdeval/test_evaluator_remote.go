@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"google.golang.org/grpc/status"
+
+	crdeval "github.com/crdeval/crdeval/clients/go"
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/suite"
+	"github.com/crdeval/crdeval/engine/workspace"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+// remoteSuite evaluates the tests of a suite with the service of --server. Other CRDs than those of the suite can be
+// registered there.
+type remoteSuite struct {
+	*service
+	names map[groupKind]string
+}
+
+func (s *service) evaluator(names map[groupKind]string) suite.Evaluator {
+	return &remoteSuite{s, names}
+}
+
+// Admit evaluates a write.
+func (e *remoteSuite) Admit(
+	ctx context.Context, apiVersion, kind string, item engine.Item, o engine.EvaluationOptions,
+) (*suite.Answer, error) {
+	sent := itemMessage(&question{item: item})
+	sent.Crd = e.names[groupKind{workspace.GroupOf(apiVersion), kind}]
+	results, err := e.client().AdmitItems(ctx, []*crdevalv1.EvaluationItem{sent},
+		crdeval.AdmitOptions{Evaluation: optionsMessage(o)})
+	if err == nil {
+		err = results[0].Err
+	}
+	if err != nil {
+		return nil, e.manifestError(err)
+	}
+	return suite.AnswerOf(verdictOf(results[0].Verdict)), nil
+}
+
+// CheckStored reads an object as an API server reads it from its storage, and validates it.
+func (e *remoteSuite) CheckStored(
+	ctx context.Context, apiVersion, kind string, object []byte,
+) (all []suite.Violation, err error) {
+	sent := &crdevalv1.EvaluationItem{
+		Crd: e.names[groupKind{workspace.GroupOf(apiVersion), kind}], Object: crdeval.Document(object),
+	}
+	read, err := e.client().ReadItems(ctx, []*crdevalv1.EvaluationItem{sent}, crdeval.ReadOptions{})
+	if err == nil {
+		err = read[0].Err
+	}
+	if err != nil {
+		return nil, e.manifestError(err)
+	}
+	if rejection := read[0].GetRejection(); rejection != nil {
+		return nil, errors.New(rejection.GetMessage())
+	}
+	sent.Object = read[0].GetObject()
+	request := &crdevalv1.ValidateRequest{Catalog: e.Catalog(), Items: []*crdevalv1.EvaluationItem{sent},
+		Options: optionsMessage(suite.StoredOptions), AsGiven: suite.StoredOptions.AsGiven}
+	for _, document := range e.given.documents() {
+		request.Crds = append(request.Crds, crdeval.Document(document))
+	}
+	answer, err := e.Evaluation().Validate(ctx, request)
+	if err == nil {
+		err = status.ErrorProto(answer.GetResults()[0].GetError())
+	}
+	if err != nil {
+		return nil, e.manifestError(err)
+	}
+	pruned := decodeAll(read[0].GetChanges().GetPruned(), changeOf)
+	return suite.StoredViolations(pruned, verdictOf(answer.GetResults()[0].GetVerdict())), nil
+}

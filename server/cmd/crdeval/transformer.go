@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/workspace"
+	"github.com/crdeval/crdeval/server/input"
+)
+
+// transformer returns objects at other versions.
+type transformer interface {
+	registrar
+	// convert converts objects to a version, and validates the results there. A failed call is an error.
+	convert(ctx context.Context, version string, objects []*workspace.Manifest) ([]transformed, error)
+	// read returns objects as an API server reads them from its storage, at a version.
+	read(ctx context.Context, version string, objects []*workspace.Manifest) ([]transformed, error)
+	// storages returns the storage versions of registered CRDs.
+	storages(ctx context.Context) ([]storedCRD, error)
+	setStoredVersion(ctx context.Context, crd, version string) error
+}
+
+// transformed is an object at another version, or the reason why there is none.
+type transformed struct {
+	object   []byte // JSON
+	err      error  // why object is nil
+	rejected bool   // err is the answer of an API server
+	pruned   []engine.FieldChange
+	verdict  *engine.Verdict // on the object at the version; nil: not validated
+}
+
+// storedCRD is a registered CRD with its storage version.
+type storedCRD struct {
+	groupKind
+	name, version, revision string
+}
+
+// errNoCRD is the error of an object whose kind has no CRD.
+var errNoCRD = errors.New("there is no CRD of this kind")
+
+// validAtTarget are the options for validating a converted object.
+var validAtTarget = engine.EvaluationOptions{
+	CompleteMetadata: true, FieldValidation: engine.FieldValidationIgnore, View: engine.ViewChanged,
+}
+
+func (l *local) convert(ctx context.Context, version string, objects []*workspace.Manifest) ([]transformed, error) {
+	return l.transform(ctx, objects, func(d *engine.Definition, m *workspace.Manifest) (t transformed) {
+		done, err := d.Convert(ctx, engine.Item{Object: m.Document}, engine.EvaluationOptions{TargetVersion: version})
+		if err != nil {
+			return transformed{err: err}
+		}
+		t = transformed{object: done.Object, pruned: done.Pruned}
+		if workspace.VersionOf(m.APIVersion) != version {
+			// A version that is not served has no verdict.
+			t.verdict, _ = d.Validate(ctx, engine.Item{Object: engine.JSON(done.Object)}, validAtTarget)
+		}
+		return t
+	})
+}
+
+func (l *local) read(ctx context.Context, version string, objects []*workspace.Manifest) ([]transformed, error) {
+	return l.transform(ctx, objects, func(d *engine.Definition, m *workspace.Manifest) transformed {
+		done, err := d.Read(ctx, engine.Item{Object: m.Document}, engine.EvaluationOptions{TargetVersion: version})
+		if err != nil {
+			return transformed{err: err}
+		}
+		return transformed{object: done.Object}
+	})
+}
+
+// transform calls a function with each object and its CRD.
+func (l *local) transform(
+	ctx context.Context, objects []*workspace.Manifest, f func(*engine.Definition, *workspace.Manifest) transformed,
+) (all []transformed, _ error) {
+	for t := range input.InOrder(objects, func(m *workspace.Manifest) transformed {
+		crd := l.catalog.OfKind(workspace.GroupOf(m.APIVersion), m.Kind)
+		if crd == nil {
+			return transformed{err: errNoCRD}
+		}
+		t := f(crd.Definition, m)
+		if t.err != nil {
+			t.err, t.rejected = l.transformError(ctx, crd.Definition, t.err)
+		}
+		return t
+	}) {
+		all = append(all, t)
+	}
+	if ctx.Err() != nil {
+		return nil, workspace.ErrInterrupted
+	}
+	return all, nil
+}
+
+// transformError returns the error of an object, and whether it is the answer of an API server.
+func (l *local) transformError(ctx context.Context, d *engine.Definition, err error) (_ error, rejected bool) {
+	e := (*engine.Error)(nil)
+	if !errors.As(err, &e) {
+		return localError(ctx, err), false
+	}
+	converts := e.Reason != engine.ReasonConversionFailed && e.Reason != engine.ReasonConversionUnavailable
+	switch {
+	case e.Rejection != nil:
+		return errors.New(e.Rejection.Message), true
+	case !converts && d.Conversion() == nil:
+		const advice = "add valid conversion rules to --crds, or use --server"
+		return fmt.Errorf("%s converts with a webhook: %s", d.Name(), advice), false
+	}
+	return localError(ctx, err), false
+}
+
+func (*local) storages(context.Context) ([]storedCRD, error) { return nil, nil }
+
+func (*local) setStoredVersion(context.Context, string, string) error {
+	return errors.New("stored versions can only be set with --server or in a cluster")
+}
