@@ -52,7 +52,7 @@ func (a *admission) candidates(ctx context.Context, o *outcome) (crds []*workspa
 		o.skip(string(o.Class), "the CustomResourceDefinition has no group, kind or versions")
 	case w.Err != nil && a.command.Repository && !w.MayBeObject():
 		o.Class = workspace.ClassUntyped
-		o.skip(string(o.Class), "it cannot be read, and has no apiVersion and no kind")
+		o.skip(string(o.Class), "it cannot be read, and its file has no apiVersion and no kind")
 	case w.Err != nil:
 		o.fail(workspace.ClassUnreadable, w.Err)
 	case w.err != nil:

@@ -89,11 +89,8 @@ type layoutViolation struct {
 	Position       struct{ Line int }
 }
 
-// TestRepositories runs the command in the layouts of testdata/repositories. `make repositories` sets the variable.
+// TestRepositories runs the command in the layouts of testdata/repositories.
 func TestRepositories(t *testing.T) {
-	if os.Getenv("CRDEVAL_REPOSITORIES") == "" {
-		t.Skip("CRDEVAL_REPOSITORIES is not set: use make repositories")
-	}
 	names, err := filepath.Glob("testdata/repositories/*/expected.yaml")
 	if err != nil || len(names) < 18 {
 		t.Fatalf("%d layouts, %v", len(names), err)
