@@ -419,15 +419,6 @@ func report(r *engine.Report) *crdevalv1.CrdReport {
 	}
 }
 
-// crdWarning returns the message for the text of a warning about a CRD.
-func crdWarning(text *string) *crdevalv1.Warning {
-	w := &crdevalv1.Warning{Type: engine.TypeWarning, Text: valid(*text)}
-	if strings.HasPrefix(*text, "crdeval: ") {
-		w.Type = engine.TypeNotice
-	}
-	return w
-}
-
 func versionReport(v *engine.VersionInfo) *crdevalv1.VersionReport {
 	return &crdevalv1.VersionReport{
 		Version: version(v), LowestMinor: int32(v.LowestMinor), LowestMinorReason: valid(v.LowestMinorBecause),

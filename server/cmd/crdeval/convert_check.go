@@ -126,7 +126,7 @@ func (c *convertCommand) runCheck(ctx context.Context, env environment) error {
 		case s.Conversion:
 			rules = append(rules, s)
 		case s.Err != nil:
-			return fmt.Errorf("%s:%d: %s", s.File, lineOf(s.Err, s), s.Err)
+			return fmt.Errorf("%s:%d: %w", s.File, lineOf(s.Err, s), s.Err)
 		case s.Kind == workspace.CRDKind:
 			crds = append(crds, s)
 		}

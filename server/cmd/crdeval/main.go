@@ -1,11 +1,11 @@
 // Command crdeval evaluates CustomResourceDefinitions and their objects as a Kubernetes API server does, in files or as
 // a service.
 //
-// Each command has a file of its name. admit.go has the flags and the outputs; admit_requests.go makes the requests,
-// admit_batches.go sends them, and admit_text.go and admit_objects.go print. results.go has the results that package
-// report prints. test_service.go evaluates the writes of tests, which package suiterun runs. service.go connects to
-// the service in this process or to that of --server. escape.go escapes everything that commands print. lsp.go has the
-// settings of the language server. Package input reads the files of commands.
+// Each command has a file of its name. evaluator.go has the interface of what evaluates for admit; registrar.go,
+// publisher.go, transformer.go, comparer.go and test_evaluator.go have those for the other commands. Each is implemented
+// with the engine, and for --server in a file of its own. Package catalog has the CRDs of a run. service.go connects to
+// the service of --server. results.go has the results that package report prints, escape.go escapes everything that
+// commands print, and lsp.go has the settings of the language server. Package input reads the files of commands.
 package main
 
 import (

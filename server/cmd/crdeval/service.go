@@ -80,7 +80,7 @@ func (f *serviceFlags) dial() (*service, error) {
 	return &service{Client: client, address: f.Server, catalog: f.Catalog}, nil
 }
 
-func (s *service) close() { _ = s.Client.Close() }
+func (s *service) close() { _ = s.Close() }
 
 // dialTarget returns the target for an address that a service listens on: ":9090" means this host.
 func dialTarget(address string) string {

@@ -81,7 +81,7 @@ func (l *local) transform(
 		}
 		t := f(crd.Definition, m)
 		if t.err != nil {
-			t.err, t.rejected = l.transformError(ctx, crd.Definition, t.err)
+			t.rejected, t.err = transformError(ctx, crd.Definition, t.err)
 		}
 		return t
 	}) {
@@ -94,20 +94,20 @@ func (l *local) transform(
 }
 
 // transformError returns the error of an object, and whether it is the answer of an API server.
-func (l *local) transformError(ctx context.Context, d *engine.Definition, err error) (_ error, rejected bool) {
+func transformError(ctx context.Context, d *engine.Definition, err error) (rejected bool, _ error) {
 	e := (*engine.Error)(nil)
 	if !errors.As(err, &e) {
-		return localError(ctx, err), false
+		return false, localError(ctx, err)
 	}
-	converts := e.Reason != engine.ReasonConversionFailed && e.Reason != engine.ReasonConversionUnavailable
+	fails := e.Reason == engine.ReasonConversionFailed || e.Reason == engine.ReasonConversionUnavailable
 	switch {
 	case e.Rejection != nil:
-		return errors.New(e.Rejection.Message), true
-	case !converts && d.Conversion() == nil:
+		return true, errors.New(e.Rejection.Message)
+	case fails && d.Conversion() == nil:
 		const advice = "add valid conversion rules to --crds, or use --server"
-		return fmt.Errorf("%s converts with a webhook: %s", d.Name(), advice), false
+		return false, fmt.Errorf("%s converts with a webhook: %s", d.Name(), advice)
 	}
-	return localError(ctx, err), false
+	return false, localError(ctx, err)
 }
 
 func (*local) storages(context.Context) ([]storedCRD, error) { return nil, nil }
