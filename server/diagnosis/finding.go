@@ -9,6 +9,7 @@ package diagnosis
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
@@ -114,6 +115,11 @@ func OfVerdict(v *engine.Verdict) (list []Finding) {
 	for i := range v.Ratcheted {
 		f := ofViolation(&v.Ratcheted[i])
 		f.Severity, f.Ratcheted = Information, true
+		if slices.ContainsFunc(v.Warnings, func(w engine.Warning) bool {
+			return w.Type == engine.TypeRatcheted && w.Text == f.Text()
+		}) {
+			f.Severity = Warning // the API server warns about rules
+		}
 		list = append(list, f)
 	}
 	for i := range v.Warnings {

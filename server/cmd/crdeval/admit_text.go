@@ -146,10 +146,10 @@ func (p *textPrinter) answer(b *bytes.Buffer, o *outcome, a *workspace.Answer, b
 // finding prints a finding with its hint.
 func (p *textPrinter) finding(b *bytes.Buffer, o *outcome, f *diagnosis.Finding, indent string) {
 	switch at := o.positionText(f.Position); {
-	case f.Ratcheted && !p.command.Explain:
-		return
-	case f.Ratcheted:
+	case f.Ratcheted && p.command.Explain:
 		fmt.Fprintf(b, "%s  %s: ratcheted: %s\n", indent, at, messageText(f.Text()))
+	case f.Ratcheted && f.Severity != diagnosis.Warning:
+		return
 	case f.Severity != diagnosis.Warning:
 		fmt.Fprintf(b, "%s  %s: %s\n", indent, at, messageText(f.Text()))
 	case f.Position == nil:

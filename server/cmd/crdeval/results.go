@@ -148,7 +148,7 @@ func (o *outcome) result() *report.Result {
 func (o *outcome) problems() (list problems) {
 	p := problem{File: o.File, Line: o.Line, Level: report.LevelError, Document: o.title()}
 	for _, f := range o.findings() {
-		if f.Ratcheted {
+		if f.Ratcheted && f.Severity != diagnosis.Warning {
 			continue
 		}
 		of := p.finding(&f)
