@@ -103,14 +103,14 @@ func TestReasons(t *testing.T) {
 			want: []string{`SyntaxError  2:5 the number 1e999 is out of range`}},
 		{name: "syntax of JSON: the end", json: `{"a":
 `, item: Item{Version: "v1"},
-			want: []string{`SyntaxError  2:1 invalid JSON: unexpected end of JSON input`}},
+			want: []string{`SyntaxError  1:6 invalid JSON: unexpected end of JSON input`}},
 		{name: "syntax of JSON: text behind", json: `{"a":1}
 x`, item: Item{Version: "v1"},
 			want: []string{`SyntaxError  2:1 invalid JSON: invalid character 'x' after top-level value`}},
 		{name: "syntax of JSON: a string", json: `"x`, item: Item{Version: "v1"},
 			want: []string{`SyntaxError  1:3 invalid JSON: unexpected end of JSON input`}},
 		{name: "syntax of JSON: empty", json: ` `, item: Item{Version: "v1"},
-			want: []string{`SyntaxError  1:2 invalid JSON: unexpected end of JSON input`}},
+			want: []string{`SyntaxError  1:1 invalid JSON: unexpected end of JSON input`}},
 		{name: "not an object", yaml: "[1]\n", item: Item{Version: "v1"},
 			want: []string{`DecodeError  1:1 must be an object, not a list`}},
 		{name: "null", yaml: "null\n", item: Item{Version: "v1"},

@@ -125,8 +125,11 @@ func (c *CRD) Replace(d *engine.Definition) {
 
 // text returns the text of the manifest.
 func (m *Manifest) text() []byte {
-	if m.Document.YAML != nil {
-		return m.Document.YAML
+	switch {
+	case m.Document.YAML == nil:
+		return m.Document.JSON
+	case len(m.Document.YAML) == 0: // kubectl does not read it
+		return m.Text().Bytes()[m.whole.Begin:m.whole.End]
 	}
-	return m.Document.JSON
+	return m.Document.YAML
 }

@@ -101,7 +101,7 @@ func (r *reader) documents(begin int) {
 		switch {
 		case rejected:
 			m := r.manifests[len(r.manifests)-1]
-			m.Document.YAML, m.whole = text[m.begin:at], value.Span{Begin: m.begin, End: at}
+			m.whole = value.Span{Begin: m.begin, End: at}
 		case content:
 			r.manifests = append(r.manifests, part(r.text, begin, at, false))
 		}

@@ -101,7 +101,8 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestRatcheted checks that a violation of a value that the update keeps is in one list only.
+// TestRatcheted checks that a violation of a value that the update keeps is in one list only. The API server warns about
+// rules.
 func TestRatcheted(t *testing.T) {
 	old := strings.Replace(boatObject, "oars: 4", "self: {size: 5}", 1)
 	object := old + "  oars: 3\n"
@@ -110,7 +111,7 @@ func TestRatcheted(t *testing.T) {
 		t.Fatalf("%s", encode(r))
 	}
 	v := r.Object.Ratcheted[0]
-	if v.Severity != "info" || v.Rule != "self.size < 3" || v.RuleRange == nil || v.Range == nil ||
+	if v.Severity != "warning" || v.Rule != "self.size < 3" || v.RuleRange == nil || v.Range == nil ||
 		object[v.Range.Start.Offset:v.Range.End.Offset] != "self" {
 		t.Errorf("%s", encode(v))
 	}
