@@ -44,7 +44,7 @@ func TestEndless(t *testing.T) {
 	}
 }
 
-// TestTooLarge checks that a large file is refused by its size, and that reading a device ends.
+// TestTooLarge checks that a large file is rejected by its size, and that reading a device ends.
 func TestTooLarge(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "large.yaml")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

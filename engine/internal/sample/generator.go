@@ -25,7 +25,7 @@ type Options struct {
 type Generator struct {
 	root    *node
 	options Options
-	solver  Solver // nil is none
+	solver  Solver // may be nil
 
 	density int  // percent of the optional members that are present
 	left    int  // bytes that the current value may still take

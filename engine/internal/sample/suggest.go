@@ -13,7 +13,7 @@ type Solver interface {
 	Solve(r Random, o *Tree, at value.Path, rule string, holds bool) bool
 }
 
-// SetSolver sets the solver of rules that Repair and Vary use. Nil is none.
+// SetSolver sets the solver of rules that Repair and Vary use. It may be nil.
 func (g *Generator) SetSolver(s Solver) { g.solver = s }
 
 // ValueAt returns a small value for a path. It is null if the schema does not declare the path.
