@@ -145,10 +145,11 @@ func (d *Definition) addHints(ctx context.Context, r *admission.Request, out *ad
 	}
 	for i := range to.warnings {
 		if w := &to.warnings[i]; w.Type == TypeUnknownField && w.Pointer != "" {
-			known := false
-			if w.Hint, known = unknown[w.Pointer]; !known {
-				w.Hint = finder.Removed(out.Warnings[i].Path)
+			h, known := unknown[w.Pointer]
+			if !known {
+				h = finder.Removed(out.Warnings[i].Path)
 			}
+			w.Hint = h
 		}
 	}
 	finder.Close() // not deferred: after a panic its memory must not return to the pool

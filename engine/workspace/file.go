@@ -84,8 +84,8 @@ func (m *Manifest) Where() string {
 	if m.several {
 		where = fmt.Sprintf("%s[%d]", where, m.Number)
 	}
-	if m.Location.Item > 0 {
-		where += fmt.Sprintf(".items[%d]", m.Location.Item-1)
+	if m.Item > 0 {
+		where += fmt.Sprintf(".items[%d]", m.Item-1)
 	}
 	return where
 }
@@ -116,7 +116,7 @@ func (m *Manifest) Path() string {
 	if m.In == nil {
 		return ""
 	}
-	return m.In.Source.Path
+	return m.In.Path
 }
 
 // ErrorAt returns the position of an error in the file, or else identifies the manifest.

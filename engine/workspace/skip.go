@@ -204,4 +204,6 @@ var objectKeys = regexp.MustCompile(`"?\b(apiVersion|kind)"?\s*:`)
 // MayBeObject reports whether a manifest that cannot be read could be an object: its file names an apiVersion or a kind.
 // Other files, such as configurations in JSON with comments, are not meant for Kubernetes. The whole file counts, because
 // a directive before an object is a document of its own for kubectl, and keeps it from reading the file.
-func (m *Manifest) MayBeObject() bool { return len(m.text()) == 0 || objectKeys.Match(m.Text().Bytes()) }
+func (m *Manifest) MayBeObject() bool {
+	return len(m.text()) == 0 || objectKeys.Match(m.Text().Bytes())
+}

@@ -153,7 +153,7 @@ func unreadable(err error) error {
 	if _, isStatus := status.FromError(err); isStatus { // nil is one as well
 		return err
 	}
-	return malformed(fmt.Sprintf("the body could not be read to its end: %v", err), nil)
+	return malformed(fmt.Sprintf("the body could not be read to its end: %v", err))
 }
 
 // checkNoBody rejects a request whose body has at least a byte, or does not end in time.
@@ -339,5 +339,5 @@ func (b *body) status() error {
 	if e, ok := errors.AsType[*engine.Error](b.err); ok && len(e.Violations) > 0 {
 		return malformedAt(atPosition(*e.Position, e.Message), e.Violations...)
 	}
-	return malformed(b.err.Error(), nil)
+	return malformed(b.err.Error())
 }

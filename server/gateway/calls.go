@@ -22,4 +22,4 @@ func (g *gateway) serveCall(w http.ResponseWriter, r *http.Request, call Call) {
 }
 
 // Malformed returns the status of a body that a Call cannot decode.
-func Malformed(message string) error { return malformed(message, nil) }
+func Malformed(message string) error { return malformed(message) }

@@ -57,23 +57,23 @@ func readConversion(body []byte) (*webhook.Conversion, error) {
 	case !known && (err == nil || r.APIVersion != "" && kind != ""):
 		return nil, malformed(fmt.Sprintf("the body has apiVersion %q and kind %q, but crdeval answers only %s of %s: "+
 			`set conversionReviewVersions: ["v1"] in spec.conversion.webhook of the CRD`,
-			webhook.Cut(r.APIVersion, maxShown), webhook.Cut(kind, maxShown), reviewKind, strings.Join(reviewVersions, " and ")), nil)
+			webhook.Cut(r.APIVersion, maxShown), webhook.Cut(kind, maxShown), reviewKind, strings.Join(reviewVersions, " and ")))
 	}
 	if limit, is := errors.AsType[*api.Error](err); is {
 		return nil, limit
 	}
-	return nil, malformed(err.Error(), nil)
+	return nil, malformed(err.Error())
 }
 
 // checkConversion rejects a request that lacks a field that API servers always set.
 func checkConversion(r *webhook.Conversion, found bool) error {
 	switch {
 	case !found:
-		return malformed("the "+reviewKind+" has no request", nil)
+		return malformed("the " + reviewKind + " has no request")
 	case r.UID == "":
-		return malformed("request.uid is empty: the answer must repeat it", nil)
+		return malformed("request.uid is empty: the answer must repeat it")
 	case r.DesiredAPIVersion == "":
-		return malformed("request.desiredAPIVersion is empty", nil)
+		return malformed("request.desiredAPIVersion is empty")
 	}
 	return nil
 }

@@ -33,8 +33,8 @@ func invalid(format string, args ...any) error {
 }
 
 // malformed returns a MALFORMED_BODY error.
-func malformed(message string, metadata map[string]string) error {
-	return failure(crdevalv1.ErrorReason_ERROR_REASON_MALFORMED_BODY, message, metadata)
+func malformed(message string) error {
+	return failure(crdevalv1.ErrorReason_ERROR_REASON_MALFORMED_BODY, message, nil)
 }
 
 // malformedAt returns a MALFORMED_BODY error with violations, of which the first has a position.

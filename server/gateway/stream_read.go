@@ -96,7 +96,7 @@ func (s *streamReader) readItems(ctx context.Context) error {
 		}
 		for _, r := range found {
 			if len(s.items) == messageItems && s.flush() != nil {
-				return nil
+				return nil //nolint:nilerr // the call has ended
 			}
 			s.items = append(s.items, r.item)
 			select {

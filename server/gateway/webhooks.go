@@ -86,7 +86,7 @@ func admission(
 	return func(g *gateway, ctx context.Context, catalog string, body []byte) (webhook.Outcome, [][]byte, error) {
 		request, err := webhook.Read(body)
 		if err != nil {
-			return "", nil, malformed(err.Error(), nil)
+			return "", nil, malformed(err.Error())
 		}
 		a, err := answer(ctx, g.evaluation, catalog, request)
 		if err != nil {

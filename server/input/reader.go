@@ -107,12 +107,14 @@ func (r Reader) local(name string) (all []workspace.Source) {
 	info, err := os.Stat(name)
 	switch {
 	case name == "-" || err == nil && !info.IsDir() && !info.Mode().IsRegular():
-		return []workspace.Source{{Name: name, Read: func(ctx context.Context) ([]byte, error) { return r.stream(ctx, name) }}}
+		read := func(ctx context.Context) ([]byte, error) { return r.stream(ctx, name) }
+		return []workspace.Source{{Name: name, Read: read}}
 	case err != nil:
 		return []workspace.Source{failed(name, cause(err).Error())}
 	case !info.IsDir():
 		r.open(name)
-		return []workspace.Source{workspace.FileSource(repository.FS(), name, repository.PathOf(name), workspace.MaxSourceBytes)}
+		file := workspace.FileSource(repository.FS(), name, repository.PathOf(name), workspace.MaxSourceBytes)
+		return []workspace.Source{file}
 	}
 	root := repository.PathOf(name)
 	shown := func(file string) string {
@@ -121,13 +123,14 @@ func (r Reader) local(name string) (all []workspace.Source) {
 	enter := func(folder string) bool { r.open(shown(folder)); return true }
 	all = slices.Collect(workspace.Walk(repository.FS(), root,
 		workspace.WalkOptions{Recursive: r.Recursive, Name: shown, Enter: enter}))
-	switch {
-	case len(all) > 0:
+	if len(all) > 0 {
 		return all
-	case r.Recursive:
-		return []workspace.Source{failed(name, "the directory has no .yaml, .yml or .json file")}
 	}
-	return []workspace.Source{failed(name, "the directory has no .yaml, .yml or .json file; use -R to include subdirectories")}
+	reason := "the directory has no .yaml, .yml or .json file"
+	if !r.Recursive {
+		reason += "; use -R to include subdirectories"
+	}
+	return []workspace.Source{failed(name, reason)}
 }
 
 // cause returns the error of the operating system, without the name of the file.

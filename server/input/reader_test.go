@@ -111,7 +111,8 @@ func TestFolders(t *testing.T) {
 	write("a.yaml")
 	write("sub/b.yaml")
 	for link, to := range map[string]string{
-		"dangling.yaml": "missing.yaml", "file.yaml": "a.yaml", "folder.yaml": "sub", "pipe-link.yaml": "pipe.yaml", "linked": "sub",
+		"dangling.yaml": "missing.yaml", "file.yaml": "a.yaml", "folder.yaml": "sub",
+		"pipe-link.yaml": "pipe.yaml", "linked": "sub",
 	} {
 		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
 			t.Fatal(err)

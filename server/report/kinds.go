@@ -53,7 +53,8 @@ var kinds = []kind{
 	{DuplicateField, "A field occurs twice in the same object.", "Remove one of them. API servers use the last one."},
 	{SyntaxError, "The document is not valid JSON or YAML.", "The position is where the parser failed."},
 	{DecodeError, "A value cannot be decoded.",
-		"Metadata has fixed types: the values of labels and annotations are strings. Quote strings that look like numbers or booleans."},
+		"Metadata has fixed types: the values of labels and annotations are strings. " +
+			"Quote strings that look like numbers or booleans."},
 	{Rejected, "The API server rejects the document.", "The message is that of the API server."},
 	{NamesNotAccepted, "Names of a CRD conflict with those of another CRD.",
 		"The API server stores the CRD, but does not serve it under these names. Change the names of one CRD."},

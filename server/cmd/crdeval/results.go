@@ -83,7 +83,7 @@ func (j *crdReport) result() *report.Result {
 
 func (j *crdReport) problems(line int) (list problems) {
 	p := problem{File: j.File, Line: line, Level: report.LevelError, Document: cmp.Or(j.Name, j.source.Title())}
-	if j.source.Location.Number == 0 { // an unreadable file
+	if j.source.Number == 0 { // an unreadable file
 		p.Document = j.File
 	}
 	if j.Error != "" {

@@ -170,7 +170,7 @@ func (s *side) register(t *testing.T, text []byte) {
 	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
 		for _, v := range crd.Spec.Versions {
 			if last = s.client.Get().AbsPath("/apis", crd.Spec.Group, v.Name, crd.Spec.Names.Plural).Do(ctx).Error(); v.Served && last != nil {
-				return false, nil
+				return false, nil //nolint:nilerr // it is not established yet
 			}
 		}
 		return true, nil
