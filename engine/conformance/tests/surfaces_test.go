@@ -173,6 +173,7 @@ func (s *server) replace(t *testing.T, catalog string, c *casefile.Case, checked
 		t.Fatal(err)
 	}
 	behind(diffed.GetReport().GetViolations(), head)
+	warningsBehind(diffed.GetReport().GetWarnings(), head)
 	for _, change := range diffed.GetChanges() {
 		shift(change.GetNewPosition(), head)
 	}
@@ -294,7 +295,10 @@ func (s *server) transformed(t *testing.T, catalog string, items []*crdevalv1.Ev
 		t.Fatal(err)
 	}
 	for _, results := range [][]*crdevalv1.TransformResult{defaulted.GetResults(), pruned.GetResults(), read.GetResults()} {
-		changesBehind(results[0].GetTransformed().GetChanges().GetPruned(), head)
+		found := results[0].GetTransformed()
+		behind(found.GetViolations(), head)
+		warningsBehind(found.GetWarnings(), head)
+		changesBehind(found.GetChanges().GetPruned(), head)
 	}
 	same(t, defaulted, s.post(t, "/v1/catalogs/"+catalog+":default", body))
 	same(t, pruned, s.post(t, "/v1/catalogs/"+catalog+":prune", body))
@@ -313,7 +317,14 @@ func behind(found []*crdevalv1.Violation, head string) {
 func verdictBehind(v *crdevalv1.Verdict, head string) {
 	behind(v.GetViolations(), head)
 	behind(v.GetRatcheted(), head)
+	warningsBehind(v.GetWarnings(), head)
 	changesBehind(v.GetChanges().GetPruned(), head)
+}
+
+func warningsBehind(list []*crdevalv1.Warning, head string) {
+	for _, w := range list {
+		shift(w.GetPosition(), head)
+	}
 }
 
 func changesBehind(list []*crdevalv1.FieldChange, head string) {
