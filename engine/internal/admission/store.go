@@ -297,8 +297,12 @@ func (p *pass) locate(found []violation.Violation) []violation.Violation {
 			break // the caller checks for the deadline
 		}
 		v := &found[i]
-		if p.text == value.Request && (!p.old.has(v.Node) || len(v.Path) == 0) {
+		switch {
+		case p.text != value.Request:
+		case !p.old.has(v.Node):
 			v.Position = v.Locate(p.d)
+		case len(v.Path) == 0: // a write to the status keeps the old object, but is about the request
+			v.Position = p.d.PositionAt(nil)
 		}
 		v.Node = 0
 	}
