@@ -14,7 +14,7 @@ const { results } = await api.validate({
 const [first, second] = results;
 if (
   first?.verdict?.violations[0]?.position?.line !== 1 ||
-  first.verdict.warnings[0] !== 'unknown field "colour"' ||
+  first.verdict.warnings[0]?.text !== 'unknown field "colour"' ||
   !second?.verdict?.allowed
 ) {
   throw new Error(JSON.stringify(results));
