@@ -21,7 +21,7 @@ func Read(content []byte) []*Manifest { return ReadText(value.NewText(content)) 
 func ReadText(text *value.Text) []*Manifest {
 	r := &reader{text: text}
 	if text.UTF16() {
-		r.unreadable(0, "the text is UTF-16, which kubectl does not read: save it as UTF-8")
+		r.unreadable(0, "the text is UTF-16: save it as UTF-8")
 	} else if begin := r.values(); begin >= 0 {
 		r.documents(begin)
 	}
