@@ -26,7 +26,7 @@ for (const theme of ["light", "dark"] as const) {
     await expect(playground.verdict).toHaveText(/^Update accepted/)
     await views(playground, (tab) => check(`accepted, ${tab}`, ".results"))
     await playground.type("Object", "kind: [")
-    await expect(playground.verdict).toHaveText(/BadRequest/)
+    await expect(playground.verdict).toHaveText(/invalid YAML/)
     await check("unreadable")
     await page.getByLabel("Field validation").selectOption("Ignore")
     await playground.type("Object", widget("size: 15", "colour: blue", "bad: 1"))
