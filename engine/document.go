@@ -33,12 +33,6 @@ func JSON(text []byte) Document { return Document{JSON: text} }
 // YAML returns a Document of YAML text that is the body of a request.
 func YAML(text []byte) Document { return Document{YAML: text} }
 
-// Manifest returns a Document of YAML text that is a manifest: a file with one document.
-func Manifest(text []byte) Document {
-	origin := value.NewText(text).At(0)
-	return Document{YAML: text, Origin: &origin}
-}
-
 // Absent reports whether the Document has no content.
 func (d Document) Absent() bool { return d.JSON == nil && d.YAML == nil }
 

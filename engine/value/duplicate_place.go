@@ -71,7 +71,7 @@ func (d *Doc) keyOffset(i uint32) uint32 {
 type yamlKey struct {
 	path   Path
 	key    *yamlv3.Node
-	before *yamlv3.Node // the same key before; nil: there is none
+	before *yamlv3.Node // the same key before, or nil
 }
 
 // duplicatePlaces returns a place for each line of StrictError after the first one.

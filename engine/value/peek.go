@@ -128,7 +128,7 @@ func elements(src []byte, i int) (all []Span, next int) {
 	return all, i + 1
 }
 
-// NextJSON finds the next value in a sequence of JSON values. ok is false if there is none. The value may be invalid.
+// NextJSON finds the next value in a sequence of JSON values. ok is false at the end of the text. The value may be invalid.
 func NextJSON(src []byte, at int) (v Span, ok bool) {
 	if at = skipSpace(src, at); at >= len(src) {
 		return v, false

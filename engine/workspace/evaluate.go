@@ -10,7 +10,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 )
 
-// Answer is the verdict on an object, or the reason why there is none.
+// Answer is the verdict on an object, or the reason why it was not evaluated.
 type Answer struct {
 	// CRDs give this answer: the one that was chosen, or several whose answers are the same.
 	CRDs []*CRD

@@ -54,7 +54,7 @@ func hasPlaceholder(v any) bool {
 	return false
 }
 
-// valueAt returns the value at a JSON pointer, nil if there is none.
+// valueAt returns the value at a JSON pointer, or nil.
 func valueAt(v any, pointer string) any {
 	unescape := strings.NewReplacer("~1", "/", "~0", "~")
 	for _, token := range strings.Split(pointer, "/")[1:] {

@@ -57,7 +57,7 @@ type Finding struct {
 	Pointer string
 	// Position is the position in the file, nil if it is not known.
 	Position *engine.Position
-	// SchemaPointer is the JSON pointer of the violated keyword in the schema, "" if there is none.
+	// SchemaPointer is the JSON pointer of the violated keyword in the schema, or "".
 	SchemaPointer string
 	// Rule is the text of the violated rule, "" for other findings.
 	Rule string

@@ -3,7 +3,6 @@
 package repository
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,14 +35,6 @@ const Cluster = "kube://"
 // IsURL reports whether a name is not that of a file, but an https:// URL or a cluster.
 func IsURL(name string) bool {
 	return strings.HasPrefix(name, "https://") || strings.HasPrefix(name, Cluster)
-}
-
-// WalkRoot returns the name with which filepath.WalkDir also reads a directory that is a symbolic link.
-func WalkRoot(name string) string {
-	if info, err := os.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return name + string(filepath.Separator)
-	}
-	return name
 }
 
 // Relative returns the path of a file relative to root, with slashes. For a file outside it returns the absolute path.

@@ -38,8 +38,8 @@ func (w *pair) constraints() {
 	}
 }
 
-// changed returns the new part with a constraint that old values do not always satisfy, and the old part with one that
-// new values do not always satisfy. They are nil if there is none.
+// changed returns the new part with a constraint that old values do not always satisfy, or nil, and the old part with
+// one that new values do not always satisfy, or nil.
 func (w *pair) changed(k *keyword) (tight, loose *part) {
 	return w.beyond(k, w.oldCases, w.new), w.beyond(k, w.newCases, w.old)
 }

@@ -22,12 +22,6 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// Decode makes an ObjectMeta from coerced metadata. Node 0 makes an empty one.
-func Decode(d *value.Doc, meta uint32) (*metav1.ObjectMeta, error) {
-	m, _, err := decode(d.Any(meta), Options{})
-	return m, err
-}
-
 // Validate validates the metadata of a root object on create as a custom resource's strategy does. Errors are in the
 // order of the fields; those about labels and annotations are sorted by key (upstream's order is random).
 //

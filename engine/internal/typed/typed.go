@@ -18,7 +18,7 @@ import (
 const most = 100
 
 // Mismatches returns a violation for each value that a type cannot hold, in document order. at is the path of the node.
-// There are none below a value of the wrong type.
+// It does not look below a value of the wrong type.
 func Mismatches(d *value.Doc, node uint32, at value.Path, of reflect.Type) []violation.Violation {
 	w := walker{d: d}
 	w.walk(node, at, of)

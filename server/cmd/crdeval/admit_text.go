@@ -109,7 +109,7 @@ func (p *textPrinter) sameAnswers(b *bytes.Buffer, o *outcome) {
 	}
 }
 
-// answer prints a verdict, or why there is none, after the text before. All lines begin with an indentation.
+// answer prints a verdict, or why the object was not evaluated, after the text before. All lines begin with an indentation.
 func (p *textPrinter) answer(b *bytes.Buffer, o *outcome, a *workspace.Answer, before, indent string) {
 	if a.Err != nil {
 		fmt.Fprintf(b, "%serror: %s\n", before, messageText(a.Err.Error()))

@@ -33,7 +33,7 @@ type question struct {
 	of *workspace.Manifest
 }
 
-// answer is the verdict on a write, or why there is none.
+// answer is the verdict on a write, or why the write was not evaluated.
 type answer struct {
 	verdict *engine.Verdict
 	err     error

@@ -82,7 +82,7 @@ func lineOf(err error, m *workspace.Manifest) int {
 	return m.Line()
 }
 
-// verdict returns the verdict, nil if there is none, or if those of several CRDs differ.
+// verdict returns the verdict, or nil without a verdict and if the verdicts of several CRDs differ.
 func (o *outcome) verdict() *engine.Verdict {
 	if len(o.answers) != 1 {
 		return nil

@@ -22,7 +22,7 @@ type transformer interface {
 	setStoredVersion(ctx context.Context, crd, version string) error
 }
 
-// transformed is an object at another version, or the reason why there is none.
+// transformed is an object at another version, or the reason why it was not converted.
 type transformed struct {
 	object   []byte // JSON
 	err      error  // why object is nil

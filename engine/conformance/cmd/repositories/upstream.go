@@ -85,7 +85,7 @@ type answer struct {
 	crd      string // the file of the CRD
 }
 
-// answers evaluates an object with each of its nearest CRDs. It returns nil if there is none.
+// answers evaluates an object with each of its nearest CRDs. It returns nil without a CRD.
 func (u *upstream) answers(m *manifest) (all []answer) {
 	for _, c := range u.nearest(m) {
 		a := answer{crd: c.file}
