@@ -26,7 +26,8 @@ export function diagnosticsOf(
     if (error.document === document) add("error", error.range, error.message, error.fixes)
   }
   violations(report.crd?.violations ?? [], "")
-  violations(report.object?.violations ?? [], "")
+  // Kubernetes reports that rules were not checked, which follows from other violations. Only the Problems view shows it.
+  violations((report.object?.violations ?? []).filter(({ severity }) => severity !== "info"), "")
   violations(report.object?.ratcheted ?? [], "Ratcheted: ")
   const warnings = [...(report.crd?.warnings ?? []), ...(report.object?.warnings ?? [])]
     .filter((warning) => warning.document === document)
