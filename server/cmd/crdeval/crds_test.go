@@ -25,15 +25,13 @@ func serveFiles(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		files.ServeHTTP(w, r)
 	}))
-	before, public := downloads, publicDownloads
-	client := *before.Client
+	workingDirectory.Lock()
+	client := *downloads.Client
+	workingDirectory.Unlock()
 	client.Transport = server.Client().Transport.(*http.Transport).Clone()
 	client.Transport.(*http.Transport).DisableKeepAlives = true
-	downloads = &download.Reader{Client: &client, Folder: ts.MkAbs("cache")}
-	ts.Defer(func() {
-		server.Close()
-		downloads, publicDownloads = before, public
-	})
+	scriptDownloads.Store(ts, &download.Reader{Client: &client, Folder: ts.MkAbs("cache")})
+	ts.Defer(server.Close)
 	ts.Setenv("SERVER", server.URL)
 }
 

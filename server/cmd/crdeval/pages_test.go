@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/crdeval/crdeval/engine/testenv"
+	"github.com/crdeval/crdeval/server/download"
 )
 
 var updatePages = flag.Bool("update-pages", false, "update the scripts in testdata; review the changes before the commit")
@@ -50,8 +51,12 @@ func runScripts(t *testing.T, dir string, commands scriptCommands) {
 // scriptCommands are commands of scripts.
 type scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string)
 
-// workingDirectory is locked while a command of a script uses the working directory of this process.
+// workingDirectory is locked while a command of a script uses the working directory and the variables of this process.
 var workingDirectory sync.Mutex
+
+// scriptDownloads has a *download.Reader for each *testscript.TestScript with a server of files. Scripts run at the same
+// time, so the variable downloads is set only while a command of the script runs.
+var scriptDownloads sync.Map
 
 // crdevalForScript runs a command in this process: with the race detector, hundreds of processes take minutes.
 func crdevalForScript(ts *testscript.TestScript, neg bool, args []string) {
@@ -69,6 +74,10 @@ func runForScript(ts *testscript.TestScript, args []string) int {
 	ts.Check(err)
 	ts.Check(os.Chdir(ts.MkAbs(".")))
 	defer func() { ts.Check(os.Chdir(before)) }()
+	if reader, ok := scriptDownloads.Load(ts); ok {
+		defer func(r *download.Reader) { downloads = r }(downloads)
+		downloads = reader.(*download.Reader)
+	}
 	env := environment{stdin: strings.NewReader(""), stdout: ts.Stdout(), stderr: ts.Stderr()}
 	return run(context.Background(), args, env)
 }
