@@ -56,12 +56,15 @@ func (p *pass) warnDeprecated(v *Version) {
 	if p.r.Patch != 0 || p.r.Scale || p.text != value.Request {
 		return
 	}
-	if node := p.d.Field(p.root, "apiVersion"); node != 0 {
-		for i := range p.out.Warnings {
-			w := &p.out.Warnings[i]
-			w.Field, w.Path = "apiVersion", value.Path{value.Name("apiVersion")}
-			w.Position = p.d.PositionOf(node, w.Path)
+	node := p.d.Field(p.root, "apiVersion")
+	for i := range p.out.Warnings {
+		w := &p.out.Warnings[i]
+		if node == 0 { // the request has the version
+			w.Position = p.d.PositionOf(p.root, nil)
+			continue
 		}
+		w.Field, w.Path = "apiVersion", value.Path{value.Name("apiVersion")}
+		w.Position = p.d.PositionOf(node, w.Path)
 	}
 }
 
