@@ -250,7 +250,9 @@ func differs(upstream oracle.Answer, v *engine.Verdict) string {
 	}
 	var got, want []string
 	for _, x := range v.Violations {
-		got = append(got, x.Error())
+		if engine.IsCause(x.Type) { // upstream's error for the others has no causes
+			got = append(got, x.Error())
+		}
 	}
 	for _, x := range upstream.Errors {
 		want = append(want, x.Message)
