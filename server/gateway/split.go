@@ -116,7 +116,7 @@ func (s *splitter) add(start piece, line []byte) (ended piece, ok bool) {
 		s.held.give(int64(len(s.current.text) - len(line)))
 		s.current = piece{text: bytes.Clone(line), line: start.line, offset: start.offset}
 	default:
-		s.content = s.content || value.HasContent(line)
+		s.content = s.content || value.HasContentIn(line)
 	}
 	s.started = true
 	return ended, ok

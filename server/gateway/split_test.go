@@ -65,7 +65,7 @@ func TestLines(t *testing.T) {
 
 // documentTexts are streams of YAML, to be cut so that package workspace reads the pieces as it reads the whole.
 var documentTexts = []string{
-	"", "\n", "# nothing\n", "a: 1", "a: 1\n---\nb: 2\n", "---\na: 1\n---\n---\nb: 2\n...\n", "--- {a: 1}\n--- # c\nb: 2\n", "...\na: 1\n... # x\n---\n",
+	"", "\n", "\t", "# nothing\n", "a: 1", "a: 1\n---\nb: 2\n", "---\na: 1\n---\n---\nb: 2\n...\n", "--- {a: 1}\n--- # c\nb: 2\n", "...\na: 1\n... # x\n---\n",
 	"%YAML 1.2\n---\na: 1\n", "a: 1\n---\n%YAML 1.2\n---\n---\n%a\n---\nb: 1\n", "a: |\n  ---\n--- x\n", "\ufeffa: 1\n---\nb: 2", "a: 1\r\n---\r\nb: 2\r\n", "----\n---x\n--\n", "# c\n---\n# d\n---\na",
 	"a\n---\tb\n", "x\n...", "a: 1\n...\nb: 2\n---\nc: 3\n", "null\n---\n~\n---\na: 1\n", "kind: List\nitems:\n- a: 1\n- b: 2\n---\nc: 1\n",
 }

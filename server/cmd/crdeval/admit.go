@@ -89,6 +89,7 @@ func (c *admitCommand) Validate() error {
 	case c.ItemTimeout <= 0:
 		return errors.New("--item-timeout must be more than 0")
 	}
+	c.now = time.Now()
 	if c.Now != "" {
 		now, err := time.Parse(time.RFC3339, c.Now)
 		if err != nil {

@@ -71,7 +71,7 @@ func TestGolden(t *testing.T) {
 		{"admit-junit", "admit --crds admit-crd.yaml --old admit-old.yaml admit-new.yaml -o junit"},
 		{"check-junit", "check --skip-other-kinds --old old.yaml new.yaml rejected.yaml -o junit"},
 		{"admit-stored", "admit --crds admit-crd.yaml --old admit-old.yaml admit-new.yaml -o stored"},
-		{"admit-table", "admit --crds admit-crd.yaml --old admit-old.yaml admit-new.yaml -o table --now 2026-01-01T00:00:00Z"},
+		{"admit-table", "admit --crds admit-crd.yaml --old admit-old.yaml admit-new.yaml -o table"},
 		{"admit-patch", "admit --crds admit-crd.yaml --patch-file admit-patch.yaml --type json admit-old.yaml -o yaml"},
 		{"admit-no-crd", "admit admit-new.yaml"},
 		{"admit-rejected-crd", "admit admit-rejected-crd.yaml admit-new.yaml"},
