@@ -19,6 +19,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/internal/search"
 	"github.com/crdeval/crdeval/engine/internal/solve"
+	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -392,7 +393,7 @@ func (s *subject) evaluate(ctx context.Context, object, old []byte, wanted bool)
 	r := &reply{allowed: out.Rejection == nil && len(out.Strict) == 0, object: out.Object}
 	for i := range out.Violations {
 		v := &out.Violations[i]
-		if v.Detail == admission.NotChecked {
+		if v.Step == violation.RulesSkipped {
 			continue // it says that there are others
 		}
 		f := sample.Fault{Path: v.Path}

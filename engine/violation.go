@@ -64,17 +64,18 @@ type Step = violation.Step
 
 // The steps, in the order of a write.
 const (
-	StepDecode   = violation.Decode   // JSON, TypeMeta and ObjectMeta could not be read
-	StepRequest  = violation.Request  // the object does not match the endpoint: version, namespace, name
-	StepTypeMeta = violation.TypeMeta // apiVersion and kind
-	StepMetadata = violation.Metadata // ObjectMeta
-	StepSchema   = violation.Schema   // OpenAPI v3 validation
-	StepScale    = violation.Scale    // the fields of the scale subresource
-	StepEmbedded = violation.Embedded // metadata of embedded resources
-	StepList     = violation.List     // sets and maps
-	StepRule     = violation.Rules    // x-kubernetes-validations
-	StepCRD      = violation.CRD      // the rules for CustomResourceDefinitions
-	StepConvert  = violation.Convert  // declared conversion rules that do not fit the CRD; not part of a write
+	StepDecode       = violation.Decode       // JSON, TypeMeta and ObjectMeta could not be read
+	StepRequest      = violation.Request      // the object does not match the endpoint: version, namespace, name
+	StepTypeMeta     = violation.TypeMeta     // apiVersion and kind
+	StepMetadata     = violation.Metadata     // ObjectMeta
+	StepSchema       = violation.Schema       // OpenAPI v3 validation
+	StepScale        = violation.Scale        // the fields of the scale subresource
+	StepEmbedded     = violation.Embedded     // metadata of embedded resources
+	StepList         = violation.List         // sets and maps
+	StepRule         = violation.Rules        // x-kubernetes-validations
+	StepRulesSkipped = violation.RulesSkipped // Kubernetes' note that it did not evaluate rules, because of violations before
+	StepCRD          = violation.CRD          // the rules for CustomResourceDefinitions
+	StepConvert      = violation.Convert      // declared conversion rules that do not fit the CRD; not part of a write
 )
 
 // Hint is crdeval's guess of what was meant. Upstream has no hints.

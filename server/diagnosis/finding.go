@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
@@ -270,7 +269,7 @@ func ofViolation(v *engine.Violation) Finding {
 		Type: v.Type, Field: v.Field, Message: v.Message, Hint: v.Hint, Pointer: v.Pointer, Position: v.Position,
 		SchemaPointer: v.SchemaPointer, Source: v,
 	}
-	if strings.Contains(v.Detail, uncheckedRules) {
+	if v.Step == engine.StepRulesSkipped {
 		f.Severity = Information
 	}
 	if v.Rule != nil {
@@ -278,9 +277,6 @@ func ofViolation(v *engine.Violation) Finding {
 	}
 	return f
 }
-
-// uncheckedRules is in upstream's text of a violation that is only a consequence of others.
-const uncheckedRules = "some validation rules were not checked"
 
 func ofWarning(w *engine.Warning) Finding {
 	return Finding{

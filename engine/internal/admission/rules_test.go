@@ -45,7 +45,7 @@ func TestRules(t *testing.T) {
 		"the root's":   {object: gadget(`"name":"bad","namespace":"n"`, ``), want: outcome{rejection: "Invalid", violations: []string{"RULES <nil>: Invalid value: bad name"}}},
 		"blocked": {object: gadget(plain, `,"spec":{"must":"x"}`), want: outcome{rejection: "Invalid", violations: []string{
 			`SCHEMA spec.must: Invalid value: "string": spec.must in body must be of type integer: "string"`,
-			"RULES <nil>: Invalid value: null: " + NotChecked}}},
+			"RULES_SKIPPED <nil>: Invalid value: null: " + NotChecked}}},
 		"not blocked by duplicates": {object: gadget(plain, `,"spec":{"must":9,"tags":["a","a"]}`), want: outcome{rejection: "Invalid", violations: []string{
 			`LIST spec.tags[1]: Duplicate value: "a"`, "RULES spec: Invalid value: too much"}}},
 		"of another kind": {object: `{"apiVersion":"example.com/v1","kind":"Other","metadata":{` + plain + `},"spec":{"must":9}}`, want: outcome{rejection: "Invalid", violations: []string{

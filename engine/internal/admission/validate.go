@@ -267,7 +267,7 @@ func (p *pass) rules(compiled *plan.Plan, found []violation.Violation, u plan.Up
 	defer r.Close()
 	r.Budget, r.Trace = at.Budget, p.r.Trace
 	if violation.Blocking(found) && quirk.On(quirk.BlockingErrorsSkipRules) {
-		note := violation.Of(violation.Rules, field.Invalid(nil, nil, NotChecked), nil)
+		note := violation.Of(violation.RulesSkipped, field.Invalid(nil, nil, NotChecked), nil)
 		note.Node = p.root
 		found = append(found, note)
 		if p.r.Trace != rule.TraceAll {

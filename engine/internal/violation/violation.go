@@ -18,17 +18,18 @@ type Step string
 
 // The steps, in the order of the pipeline.
 const (
-	Decode   Step = "DECODE"    // JSON, TypeMeta and ObjectMeta could not be read
-	Request  Step = "REQUEST"   // the object does not fit the endpoint: version, namespace, name
-	TypeMeta Step = "TYPE_META" // apiVersion and kind
-	Metadata Step = "METADATA"  // ObjectMeta
-	Schema   Step = "SCHEMA"    // OpenAPI v3 validation
-	Scale    Step = "SCALE"     // the fields behind the scale subresource
-	Embedded Step = "EMBEDDED"  // TypeMeta and ObjectMeta of embedded resources
-	List     Step = "LIST"      // uniqueness in sets and maps
-	Rules    Step = "RULES"     // x-kubernetes-validations
-	CRD      Step = "CRD"       // the CustomResourceDefinition's own rules
-	Convert  Step = "CONVERT"   // declared conversion rules do not fit the CRD
+	Decode       Step = "DECODE"        // JSON, TypeMeta and ObjectMeta could not be read
+	Request      Step = "REQUEST"       // the object does not fit the endpoint: version, namespace, name
+	TypeMeta     Step = "TYPE_META"     // apiVersion and kind
+	Metadata     Step = "METADATA"      // ObjectMeta
+	Schema       Step = "SCHEMA"        // OpenAPI v3 validation
+	Scale        Step = "SCALE"         // the fields behind the scale subresource
+	Embedded     Step = "EMBEDDED"      // TypeMeta and ObjectMeta of embedded resources
+	List         Step = "LIST"          // uniqueness in sets and maps
+	Rules        Step = "RULES"         // x-kubernetes-validations
+	RulesSkipped Step = "RULES_SKIPPED" // upstream's note that it did not evaluate rules, because of violations before
+	CRD          Step = "CRD"           // the CustomResourceDefinition's own rules
+	Convert      Step = "CONVERT"       // declared conversion rules do not fit the CRD
 )
 
 // Violation is upstream's field.Error with its location. Error() is the text that the API server prints.

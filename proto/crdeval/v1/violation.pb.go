@@ -51,6 +51,8 @@ const (
 	PipelineStep_PIPELINE_STEP_CONVERT PipelineStep = 10
 	// Validation of a CustomResourceDefinition.
 	PipelineStep_PIPELINE_STEP_CRD PipelineStep = 11
+	// Only Kubernetes' note that the rules were not evaluated, because the steps before found violations.
+	PipelineStep_PIPELINE_STEP_RULES_SKIPPED PipelineStep = 12
 )
 
 // Enum value maps for PipelineStep.
@@ -68,20 +70,22 @@ var (
 		9:  "PIPELINE_STEP_RULE",
 		10: "PIPELINE_STEP_CONVERT",
 		11: "PIPELINE_STEP_CRD",
+		12: "PIPELINE_STEP_RULES_SKIPPED",
 	}
 	PipelineStep_value = map[string]int32{
-		"PIPELINE_STEP_UNSPECIFIED": 0,
-		"PIPELINE_STEP_DECODE":      1,
-		"PIPELINE_STEP_REQUEST":     2,
-		"PIPELINE_STEP_TYPE_META":   3,
-		"PIPELINE_STEP_METADATA":    4,
-		"PIPELINE_STEP_SCHEMA":      5,
-		"PIPELINE_STEP_SCALE":       6,
-		"PIPELINE_STEP_EMBEDDED":    7,
-		"PIPELINE_STEP_LIST":        8,
-		"PIPELINE_STEP_RULE":        9,
-		"PIPELINE_STEP_CONVERT":     10,
-		"PIPELINE_STEP_CRD":         11,
+		"PIPELINE_STEP_UNSPECIFIED":   0,
+		"PIPELINE_STEP_DECODE":        1,
+		"PIPELINE_STEP_REQUEST":       2,
+		"PIPELINE_STEP_TYPE_META":     3,
+		"PIPELINE_STEP_METADATA":      4,
+		"PIPELINE_STEP_SCHEMA":        5,
+		"PIPELINE_STEP_SCALE":         6,
+		"PIPELINE_STEP_EMBEDDED":      7,
+		"PIPELINE_STEP_LIST":          8,
+		"PIPELINE_STEP_RULE":          9,
+		"PIPELINE_STEP_CONVERT":       10,
+		"PIPELINE_STEP_CRD":           11,
+		"PIPELINE_STEP_RULES_SKIPPED": 12,
 	}
 )
 
@@ -817,7 +821,7 @@ const file_crdeval_v1_violation_proto_rawDesc = "" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
 	"\amessage\x18\x03 \x01(\tR\amessage\x12,\n" +
 	"\x06status\x18\x04 \x01(\v2\x14.crdeval.v1.DocumentR\x06status\x12\x14\n" +
-	"\x05cause\x18\x05 \x01(\tR\x05cause*\xcc\x02\n" +
+	"\x05cause\x18\x05 \x01(\tR\x05cause*\xed\x02\n" +
 	"\fPipelineStep\x12\x1d\n" +
 	"\x19PIPELINE_STEP_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14PIPELINE_STEP_DECODE\x10\x01\x12\x19\n" +
@@ -831,7 +835,8 @@ const file_crdeval_v1_violation_proto_rawDesc = "" +
 	"\x12PIPELINE_STEP_RULE\x10\t\x12\x19\n" +
 	"\x15PIPELINE_STEP_CONVERT\x10\n" +
 	"\x12\x15\n" +
-	"\x11PIPELINE_STEP_CRD\x10\vBH\n" +
+	"\x11PIPELINE_STEP_CRD\x10\v\x12\x1f\n" +
+	"\x1bPIPELINE_STEP_RULES_SKIPPED\x10\fBH\n" +
 	"\rio.crdeval.v1P\x01Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
 
 var (

@@ -76,7 +76,7 @@ var steps = map[crdevalv1.PipelineStep]engine.Step{
 	crdevalv1.PipelineStep_PIPELINE_STEP_SCHEMA: engine.StepSchema, crdevalv1.PipelineStep_PIPELINE_STEP_SCALE: engine.StepScale,
 	crdevalv1.PipelineStep_PIPELINE_STEP_EMBEDDED: engine.StepEmbedded, crdevalv1.PipelineStep_PIPELINE_STEP_LIST: engine.StepList,
 	crdevalv1.PipelineStep_PIPELINE_STEP_RULE: engine.StepRule, crdevalv1.PipelineStep_PIPELINE_STEP_CONVERT: engine.StepConvert,
-	crdevalv1.PipelineStep_PIPELINE_STEP_CRD: engine.StepCRD,
+	crdevalv1.PipelineStep_PIPELINE_STEP_RULES_SKIPPED: engine.StepRulesSkipped, crdevalv1.PipelineStep_PIPELINE_STEP_CRD: engine.StepCRD,
 }
 
 func warningOf(m *crdevalv1.Warning) engine.Warning {

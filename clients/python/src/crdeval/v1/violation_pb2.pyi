@@ -22,6 +22,7 @@ class PipelineStep(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     PIPELINE_STEP_RULE: _ClassVar[PipelineStep]
     PIPELINE_STEP_CONVERT: _ClassVar[PipelineStep]
     PIPELINE_STEP_CRD: _ClassVar[PipelineStep]
+    PIPELINE_STEP_RULES_SKIPPED: _ClassVar[PipelineStep]
 PIPELINE_STEP_UNSPECIFIED: PipelineStep
 PIPELINE_STEP_DECODE: PipelineStep
 PIPELINE_STEP_REQUEST: PipelineStep
@@ -34,6 +35,7 @@ PIPELINE_STEP_LIST: PipelineStep
 PIPELINE_STEP_RULE: PipelineStep
 PIPELINE_STEP_CONVERT: PipelineStep
 PIPELINE_STEP_CRD: PipelineStep
+PIPELINE_STEP_RULES_SKIPPED: PipelineStep
 
 class Position(_message.Message):
     __slots__ = ("line", "column", "offset")
