@@ -10,7 +10,6 @@ import (
 // concurrent use.
 type Text struct {
 	bytes []byte // UTF-8
-	utf16 bool   // before the conversion
 	begin Position
 	once  sync.Once
 	index textIndex
@@ -21,13 +20,8 @@ func NewText(text []byte) *Text { return NewTextAt(text, Position{Line: 1}) }
 
 // NewTextAt returns a Text that is a part of a longer text. It begins at the beginning of a line, whose position is begin.
 func NewTextAt(text []byte, begin Position) *Text {
-	t := &Text{bytes: utf8Text(text), begin: begin}
-	t.utf16 = len(text) > 0 && len(t.bytes) > 0 && &text[0] != &t.bytes[0]
-	return t
+	return &Text{bytes: utf8Text(text), begin: begin}
 }
-
-// UTF16 reports whether the text was converted from UTF-16.
-func (t *Text) UTF16() bool { return t.utf16 }
 
 // Bytes returns the text in UTF-8.
 func (t *Text) Bytes() []byte { return t.bytes }

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"regexp"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	yamlv2 "go.yaml.in/yaml/v2"
 )
@@ -184,6 +185,9 @@ func utf8Text(src []byte) []byte {
 	units := make([]uint16, 0, len(src)/2)
 	for i := 2; i+1 < len(src); i += 2 {
 		units = append(units, order.Uint16(src[i:]))
+	}
+	if len(src)%2 > 0 {
+		units = append(units, utf8.RuneError)
 	}
 	return []byte(string(utf16.Decode(units)))
 }

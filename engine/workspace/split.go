@@ -20,9 +20,11 @@ func Read(content []byte) []*Manifest { return ReadText(value.NewText(content)) 
 // ReadText is Read for a Text.
 func ReadText(text *value.Text) []*Manifest {
 	r := &reader{text: text}
-	if text.UTF16() {
-		r.unreadable(0, "the text is UTF-16: save it as UTF-8")
-	} else if begin := r.values(); begin >= 0 {
+	begin := 0
+	if bytes.HasPrefix(text.Bytes(), byteOrderMark) {
+		begin = len(byteOrderMark)
+	}
+	if begin = r.values(begin); begin >= 0 {
 		r.documents(begin)
 	}
 	identify(r.manifests)
@@ -38,15 +40,18 @@ type reader struct {
 // sniffed is the number of bytes in which kubectl looks for the brace of JSON.
 const sniffed = 4096
 
-// values reads the JSON values at the beginning of the text. It returns the offset from which the text is YAML, or -1.
+// byteOrderMark may be before the text. kubectl drops it.
+var byteOrderMark = []byte("\ufeff")
+
+// values reads the JSON values from an offset. It returns the offset from which the text is YAML, or -1.
 // After two values, all the text is JSON.
-func (r *reader) values() (yaml int) {
+func (r *reader) values(begin int) (yaml int) {
 	text := r.text.Bytes()
-	begin := bytes.IndexFunc(text, func(c rune) bool { return !unicode.IsSpace(c) })
-	if begin < 0 || begin >= sniffed || text[begin] != '{' {
-		return 0
+	space := bytes.IndexFunc(text[begin:], func(c rune) bool { return !unicode.IsSpace(c) })
+	if space < 0 || space >= sniffed || text[begin+space] != '{' {
+		return begin
 	}
-	for count, at := 0, 0; ; count++ {
+	for count, at := 0, begin; ; count++ {
 		v, ok := value.NextJSON(text, at)
 		if !ok {
 			return -1 // the end

@@ -10,9 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -53,11 +57,24 @@ func TestManifests(t *testing.T) {
 			text.WriteString(pieces[random.IntN(len(pieces))])
 		}
 		compareManifests(t, []byte(text.String()))
+		if order := random.IntN(20); order < 2 && utf8.ValidString(text.String()) && !strings.HasPrefix(text.String(), "\ufeff") {
+			encoded, err := unicode.UTF16([]unicode.Endianness{unicode.LittleEndian, unicode.BigEndian}[order], unicode.UseBOM).NewEncoder().String(text.String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			compareManifests(t, []byte(encoded))
+		}
 	}
 }
 
 func compareManifests(t *testing.T, text []byte) {
 	t.Helper()
+	if utf16 := bytes.HasPrefix(text, []byte{0xff, 0xfe}) || bytes.HasPrefix(text, []byte{0xfe, 0xff}); !utf16 && !utf8.Valid(text) {
+		if !slices.ContainsFunc(workspace.Read(text), func(m *workspace.Manifest) bool { return m.Err != nil }) {
+			t.Errorf("%q is read, but is not UTF-8", text) // our choice: kubectl replaces characters
+		}
+		return
+	}
 	want, failed := upstreamManifests(text)
 	if errors.Is(failed, errNotCompared) || bytes.Contains(text, []byte("\r\r\n")) { // kubectl removes one CR
 		return
@@ -95,7 +112,7 @@ var errNotCompared = errors.New("not compared")
 
 // upstreamManifests returns the objects that kubectl reads, and why it stops before the end.
 func upstreamManifests(text []byte) (all []any, err error) {
-	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
+	decoder := yaml.NewYAMLOrJSONDecoder(transform.NewReader(bytes.NewReader(text), unicode.BOMOverride(unicode.UTF8.NewDecoder())), 4096)
 	for {
 		var ext runtime.RawExtension
 		if err := decoder.Decode(&ext); errors.Is(err, io.EOF) {
