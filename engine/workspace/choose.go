@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -8,22 +9,29 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/hint"
 )
 
-// Choose returns the CRDs that apply to the objects of a kind in a file. file is its Source.Path. The list is empty
-// without a CRD of the kind. It has several elements if the workspace does not say which one is right:
-//
-//   - CRDs that the user named (Source.Given) take precedence.
-//   - Of the rest, those in the file itself do, then those that share the deepest folder with it. If such a CRD does not
-//     have the version of the object, no other one replaces it: it can have been removed on purpose.
+// Choose returns the CRDs that apply to the objects of a kind in a file: the first rank of Ranked. The list is empty
+// without a CRD of the kind. It has several elements if the workspace does not say which one is right.
 func (w *Workspace) Choose(apiVersion, kind, file string) []*CRD {
+	return first(w.ofKind(apiVersion, kind), file)
+}
+
+// Ranked returns the CRDs of a kind in the order in which they apply to the objects in a file. file is its Source.Path.
+// A rank has several elements if the workspace does not say which one is right.
+//
+//   - If the user named CRDs (Source.Given), no others apply.
+//   - CRDs in the file itself come first, then those that share the deepest folder with it. If such a CRD does not have the
+//     version of the object, no other one replaces it: it can have been removed on purpose. If API servers reject all
+//     CRDs of a rank, the next rank applies.
+func (w *Workspace) Ranked(apiVersion, kind, file string) [][]*CRD {
+	return ranked(w.ofKind(apiVersion, kind), file)
+}
+
+// ofKind returns the CRDs of a kind.
+func (w *Workspace) ofKind(apiVersion, kind string) []*CRD {
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.index()
-	list := w.kinds[groupKind{GroupOf(apiVersion), kind}]
-	w.mu.Unlock()
-	if len(list) < 2 {
-		return list
-	}
-	list = most(list, func(c *CRD) int { return number(c.In.Given) })
-	return nearest(list, file)
+	return w.kinds[groupKind{GroupOf(apiVersion), kind}]
 }
 
 // Named returns the CRDs of a name that apply to a file, such as one with their conversion rules. It chooses as Choose
@@ -34,33 +42,31 @@ func (w *Workspace) Named(name, file string) (list []*CRD) {
 			list = append(list, c)
 		}
 	}
-	return nearest(most(list, func(c *CRD) int { return number(c.In.Given) }), file)
+	return first(list, file)
 }
 
-// nearest returns the CRDs that share the deepest folder with a file.
-func nearest(list []*CRD, file string) []*CRD {
-	return most(list, func(c *CRD) int { return commonDepth(c.In.Path, file) })
+// first returns the first rank.
+func first(list []*CRD, file string) []*CRD {
+	if len(list) < 2 {
+		return list
+	}
+	return ranked(list, file)[0]
 }
 
-// most returns the elements for which a function returns the largest number, in their order.
-func most(list []*CRD, of func(*CRD) int) (best []*CRD) {
-	largest := -1
+// ranked sorts CRDs into ranks.
+func ranked(list []*CRD, file string) (ranks [][]*CRD) {
+	given := slices.ContainsFunc(list, func(c *CRD) bool { return c.In.Given })
+	byDepth := map[int][]*CRD{}
 	for _, c := range list {
-		switch n := of(c); {
-		case n > largest:
-			largest, best = n, []*CRD{c}
-		case n == largest:
-			best = append(best, c)
+		if c.In.Given == given {
+			depth := commonDepth(c.In.Path, file)
+			byDepth[depth] = append(byDepth[depth], c)
 		}
 	}
-	return best
-}
-
-func number(b bool) int {
-	if b {
-		return 1
+	for _, depth := range slices.Backward(slices.Sorted(maps.Keys(byDepth))) {
+		ranks = append(ranks, byDepth[depth])
 	}
-	return 0
+	return ranks
 }
 
 // commonDepth returns how many folders two files share from the root on. The same file counts as one more.

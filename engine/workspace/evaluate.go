@@ -46,21 +46,24 @@ func (e *WithoutCRDError) Error() string {
 	return text + ": add its CRD to the files, or name it with --crds"
 }
 
-// Candidates returns the accepted CRDs that apply to the objects of a kind in a file, one for each definition. file is
-// its Source.Path. Without one, the error is a *RejectedCRDError or a *WithoutCRDError.
+// Candidates returns the accepted CRDs that apply to the objects of a kind in a file, one for each definition: those of
+// the first rank that has one. file is its Source.Path. Without one, the error is a *RejectedCRDError or a
+// *WithoutCRDError.
 func (w *Workspace) Candidates(ctx context.Context, apiVersion, kind, file string) (list []*CRD, err error) {
 	var seen []string
-	for _, c := range w.Choose(apiVersion, kind, file) {
-		compiled := w.Compile(ctx, c)
-		switch key := compiled.key(c); {
-		case !compiled.Accepted:
-			err = cmp.Or(err, error(&RejectedCRDError{c, compiled.reason()}))
-		case !slices.Contains(seen, key):
-			seen, list = append(seen, key), append(list, c)
+	for _, rank := range w.Ranked(apiVersion, kind, file) {
+		for _, c := range rank {
+			compiled := w.Compile(ctx, c)
+			switch key := compiled.key(c); {
+			case !compiled.Accepted:
+				err = cmp.Or(err, error(&RejectedCRDError{c, compiled.reason()}))
+			case !slices.Contains(seen, key):
+				seen, list = append(seen, key), append(list, c)
+			}
 		}
-	}
-	if len(list) > 0 {
-		return list, nil
+		if len(list) > 0 {
+			return list, nil
+		}
 	}
 	if err != nil {
 		return nil, err

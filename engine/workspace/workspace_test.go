@@ -93,12 +93,13 @@ func TestEvaluate(t *testing.T) {
 		files map[string]string
 		want  []string // the files of the CRDs of each answer, and whether it is allowed, or the error
 	}{
-		"one":            {map[string]string{"c.yaml": two}, []string{"c.yaml: true"}},
-		"same answer":    {map[string]string{"p/c.yaml": two, "s/c.yaml": three}, []string{"p/c.yaml, s/c.yaml: true"}},
-		"same CRD":       {map[string]string{"p/c.yaml": two, "s/c.yaml": two}, []string{"p/c.yaml: true"}},
-		"other answers":  {map[string]string{"p/c.yaml": one, "s/c.yaml": two}, []string{"p/c.yaml: false", "s/c.yaml: true"}},
-		"three":          {map[string]string{"p/c.yaml": one, "q/c.yaml": two, "s/c.yaml": three}, []string{"p/c.yaml: false", "q/c.yaml, s/c.yaml: true"}},
-		"one is invalid": {map[string]string{"p/c.yaml": rejected, "s/c.yaml": two}, []string{"s/c.yaml: true"}},
+		"one":                {map[string]string{"c.yaml": two}, []string{"c.yaml: true"}},
+		"same answer":        {map[string]string{"p/c.yaml": two, "s/c.yaml": three}, []string{"p/c.yaml, s/c.yaml: true"}},
+		"same CRD":           {map[string]string{"p/c.yaml": two, "s/c.yaml": two}, []string{"p/c.yaml: true"}},
+		"other answers":      {map[string]string{"p/c.yaml": one, "s/c.yaml": two}, []string{"p/c.yaml: false", "s/c.yaml: true"}},
+		"three":              {map[string]string{"p/c.yaml": one, "q/c.yaml": two, "s/c.yaml": three}, []string{"p/c.yaml: false", "q/c.yaml, s/c.yaml: true"}},
+		"nearest is invalid": {map[string]string{"c.yaml": rejected, "s/c.yaml": two}, []string{"s/c.yaml: true"}},
+		"one is invalid":     {map[string]string{"p/c.yaml": rejected, "s/c.yaml": two}, []string{"s/c.yaml: true"}},
 		"all are invalid": {map[string]string{"p/c.yaml": rejected},
 			[]string{": its CRD as.example.com in p/c.yaml is rejected: metadata.name: Invalid value: \"as.example.com\": must be spec.names.plural+\".\"+spec.group"}},
 		"no CRD":       {map[string]string{"x.yaml": "a: b"}, []string{": no CRD for A (example.com/v1): add its CRD to the files, or name it with --crds"}},

@@ -105,7 +105,7 @@ func (s *server) diagnostic(d *diagnosed, f *finding, m *workspace.Manifest) Dia
 
 // keyword returns the location of the keyword in the CRD that a finding is about.
 func (s *server) keyword(d *diagnosed, f *finding, m *workspace.Manifest) (l Location, ok bool) {
-	list := s.workspace.set().Choose(m.APIVersion, m.Kind, m.Path())
+	list := slices.Concat(s.workspace.set().Ranked(m.APIVersion, m.Kind, m.Path())...)
 	same := func(c *workspace.CRD) bool { return c.Compiled() == f.CRD.Compiled() } // it may have moved in its file
 	i := slices.IndexFunc(list, same)
 	if i < 0 || list[i].Path() == "" {
