@@ -208,6 +208,25 @@ x`, item: Item{Version: "v1"},
 	}
 }
 
+// TestPositionOfNull: a required field that is null is at the null, in JSON as in YAML.
+func TestPositionOfNull(t *testing.T) {
+	d := mustCompile(t, crdOf(`{"type":"object","required":["size"],"properties":{"size":{"type":"integer"}}}`))
+	for want, doc := range map[string]Document{
+		"2:16": JSON([]byte(`{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"a","namespace":"b"},
+"spec":{"size":null}}`)),
+		"5:9": YAML([]byte("apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata: {name: a, namespace: b}\nspec:\n  size: null\n")),
+	} {
+		v, err := d.Validate(context.Background(), Item{Object: doc}, EvaluationOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = "FieldValueRequired /spec/size " + want + " spec.size: Required value"
+		if got := strings.Join(reasonLines(v.Violations), "\n"); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 // TestUpdateReasons: conflicts, patches and Scales have reasons, with positions in the body or the patch.
 func TestUpdateReasons(t *testing.T) {
 	d := mustCompile(t, strings.Replace(crdOf(`{"type":"object","properties":{"replicas":{"type":"integer","minimum":0}}}`),

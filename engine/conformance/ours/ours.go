@@ -91,6 +91,7 @@ func (e Engine) register(manifest []byte, existing func(string) *engine.Existing
 // withoutReason returns a rejection that differs from upstream's if a rejected CRD has no violation, or one without a
 // position.
 func withoutReason(report *engine.Report) *oracle.Rejection {
+	Explained.Definitions.Add(1)
 	if len(report.Violations) == 0 {
 		return &oracle.Rejection{Code: 500, Message: "a rejection without a violation: " + report.Rejection.Message}
 	}
@@ -332,11 +333,11 @@ func (d *Definition) checkFacade(r oracle.Request, want oracle.Answer) (diffs []
 		}
 		return diffs
 	}
+	diffs = append(diffs, d.reasons(r, v)...)
 	if !r.Handler {
 		return diffs
 	}
 	got := oracle.Answer{Object: want.Object, Strict: want.Strict, Warnings: foreign(engine.TextsOf(v.Warnings)), Ratcheted: want.Ratcheted}
-	diffs = append(diffs, reasons(r, v)...)
 	for _, f := range v.Violations {
 		if engine.IsCause(f.Type) {
 			got.Errors = append(got.Errors, fieldError(f))

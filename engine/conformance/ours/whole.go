@@ -141,7 +141,7 @@ func (d *Definition) checkWhole(r oracle.Request) (diffs []string) {
 	if diff := causes(v); diff != "" {
 		diffs = append(diffs, diff)
 	}
-	diffs = append(diffs, reasons(r, v)...)
+	diffs = append(diffs, d.reasons(r, v)...)
 	diffs = append(diffs, d.checkValidate(r, v)...)
 	diffs = append(diffs, d.checkView(r, v)...)
 	diffs = append(diffs, d.checkBody(r)...)

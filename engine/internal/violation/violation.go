@@ -71,9 +71,9 @@ func Of(step Step, err *field.Error, path value.Path) Violation {
 }
 
 // Locate returns the position of the value, or of its closest ancestor that is in the document. Missing values and
-// defaults have no position of their own. d is the validated Doc.
+// defaults have no position of their own; a null that was dropped has one. d is the validated Doc.
 func (v *Violation) Locate(d *value.Doc) value.Position {
-	if v.Node != 0 && int(v.Node) < len(d.Nodes) {
+	if v.Node != 0 && int(v.Node) < len(d.Nodes) && d.Nodes[v.Node].Flags&value.Dirty == 0 {
 		if p := d.PositionOf(v.Node, v.Path); p != (value.Position{}) {
 			return p
 		}

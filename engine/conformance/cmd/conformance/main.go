@@ -101,6 +101,9 @@ func conformance() error {
 		if f.Ours != nil {
 			fast, exact := ours.FastAccepted.Load(), ours.ExactAccepted.Load()
 			fmt.Printf("  the fast path accepted %.1f%% of the accepted objects so far, the exact path the others\n", 100*float64(fast)/float64(max(fast+exact, 1)))
+			explained := &ours.Explained
+			fmt.Printf("  %d rejected CRDs and %d rejected objects so far have a violation; %d positions were looked up\n",
+				explained.Definitions.Load(), explained.Objects.Load(), explained.Positions.Load())
 		}
 	}
 	results := writes.Run(real, f.Options)
