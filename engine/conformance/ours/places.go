@@ -162,10 +162,10 @@ func (d *document) has(pointer string) bool {
 	return true
 }
 
-// misplaced reports whether a position is neither that of the value at a pointer, nor that of its key. Texts that are
-// not UTF-8 have no columns that can be compared.
+// misplaced reports whether the document has a value at a pointer, and a position is neither that of the value nor that
+// of its key. Texts that are not UTF-8 have no columns that can be compared.
 func (d *document) misplaced(pointer string, at engine.Position) bool {
-	if !utf8.Valid(d.text) {
+	if !utf8.Valid(d.text) || !d.has(pointer) {
 		return false
 	}
 	known := d.places[pointer]
