@@ -11,6 +11,9 @@ const (
 	NamesNotAccepted = "NamesNotAccepted"
 	ConversionRules  = "ConversionRules"
 	Warning          = "Warning"
+	Deprecated       = "Deprecated"
+	Ratcheted        = "Ratcheted"
+	Notice           = "Notice"
 	NotChecked       = "NotChecked"
 	TestFailed       = "TestFailed"
 	CRDChange        = "CRDChange"
@@ -61,6 +64,9 @@ var kinds = []kind{
 	{ConversionRules, "Conversion rules do not fit their CRD.",
 		"The rules name fields that the schemas do not have, lose values, or break a law of conversions."},
 	{Warning, "The API server returns a warning.", "The write is allowed. kubectl prints the warning."},
+	{Deprecated, "The version of the object is deprecated.", "The write is allowed. Use the version that the message names."},
+	{Ratcheted, "A value is invalid, and the update does not change it.", "The write is allowed. Correct the value."},
+	{Notice, "crdeval has a note about the document.", "API servers do not send it. The message says what to change."},
 	{TestFailed, "A test of a CRD fails.",
 		"The result differs from the result that the test expects. Correct the CRD or the test."},
 	{CRDChange, "A change of a CRD is breaking, or needs care.",

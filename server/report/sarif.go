@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/crdeval/crdeval/server/repository"
@@ -167,7 +168,7 @@ func (p *sarifPrinter) Close(of *Run) error {
 	driver := sarifDriver{Name: "crdeval", Version: p.of.Version, InformationURI: "https://github.com/crdeval/crdeval"}
 	for _, k := range kinds {
 		severity := LevelError
-		if k.id == Warning || k.id == NamesNotAccepted {
+		if slices.Contains([]string{Warning, Deprecated, Ratcheted, Notice, NamesNotAccepted}, k.id) {
 			severity = LevelWarning
 		}
 		help := sarifMessage{strings.ReplaceAll(k.help, "`", ""), k.help}
