@@ -49,9 +49,9 @@ func (b *bodyOrigins) Warnings(d *crdevalv1.Document) []engine.Warning {
 	return nil
 }
 
-// originOf returns the origin of a manifest. The error is that of a manifest without content: the engine reports others.
+// originOf returns the origin of a manifest, or why it cannot be read.
 func originOf(m *workspace.Manifest) (*engine.Origin, error) {
-	if m.Err != nil && len(m.Document.JSON)+len(m.Document.YAML) == 0 {
+	if m.Err != nil {
 		return nil, m.Err
 	}
 	return m.Document.Origin, nil
