@@ -42,10 +42,10 @@ var rank = map[string]int{
 	"engine/internal/definition": 10,
 	"engine/internal/admission":  9,
 	"engine":                     11,
-	"engine/suite":               12,
-	"engine/mutation":            13,
-	"engine/crdevaltest":         14,
 	"engine/workspace":           12,
+	"engine/suite":               13,
+	"engine/mutation":            14,
+	"engine/crdevaltest":         15,
 
 	"engine/internal/rule/celenv":    2,
 	"engine/internal/rule/celparse":  1,

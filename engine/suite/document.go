@@ -54,10 +54,21 @@ func parse(file string, d value.YAMLDocument) (node, error) {
 		return node{}, syntaxError(file, d.Line-1, err)
 	}
 	root := node{&document{file: file, before: d.Line - 1, source: source, json: text}, "", text}
-	if err := source.StrictError(); err != nil {
-		root.errs = append(root.errs, syntaxError(file, d.Line-1, err))
-	}
+	root.errs = duplicateKeys(file, d)
 	return root, nil
+}
+
+// duplicateKeys returns an error for each duplicate key of a document. A key can override a merged one, as in manifests.
+func duplicateKeys(file string, d value.YAMLDocument) (errs []error) {
+	_, converted, err := value.NewText(d.Text).Convert(0, len(d.Text), limits)
+	if err != nil {
+		return nil // of the size: it was read before
+	}
+	for _, k := range converted.DuplicatesOutside(nil) {
+		name := value.UnescapePointer(k.Path[len(k.Path)-1:].Pointer()[1:])
+		errs = append(errs, &Error{file, d.Line - 1 + k.Position.Line, fmt.Sprintf("key %q already set in map", name)})
+	}
+	return errs
 }
 
 // syntaxError returns the error for a text that begins after a number of lines. Errors of YAML name a line.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/workspace"
 )
 
 // CRDs is the content of a file with CRDs. Documents of other kinds are ignored.
@@ -41,6 +41,7 @@ type Answer struct {
 	Allowed    bool
 	Message    string // of a rejection
 	Violations []Violation
+	Next       []Violation // that remain without the unknown and duplicate fields for which the write is rejected
 	Warnings   []string
 	Notes      []string // crdeval's own warnings, which an API server does not send
 	Object     []byte   // as the API server returns it, nil for a rejected write
@@ -52,7 +53,7 @@ type Answer struct {
 // AnswerOf returns the answer of a verdict.
 func AnswerOf(v *engine.Verdict) *Answer {
 	a := &Answer{
-		Allowed: v.Allowed, Object: v.Object, Violations: violations(v.Violations),
+		Allowed: v.Allowed, Object: v.Object, Violations: violations(v.Violations), Next: violations(v.Next),
 		Traces: v.Traces, OmittedTraces: v.OmittedTraces,
 	}
 	for i := range v.Warnings {
@@ -119,24 +120,24 @@ func NewEvaluatorOf(definitions ...*engine.Definition) Evaluator {
 	return &l
 }
 
-// Compile compiles the CRDs of files. It is an error if an API server would reject one of them.
+// Compile compiles the CRDs of files. It is an error if an API server would reject one of them. Fragments of CRDs, such as
+// patches of kustomize, are ignored.
 func Compile(ctx context.Context, files []CRDs, o engine.Options) (all []*engine.Definition, err error) {
 	for _, f := range files {
-		for d := range value.SplitYAML(f.Text) {
-			document := engine.YAML(d.Text)
-			if _, kind, err := engine.TypeMetaOf(document, limits); err == nil && kind != "CustomResourceDefinition" {
+		for _, m := range workspace.Parse(workspace.Source{Name: f.File}, f.Text, 0).Manifests {
+			if c := m.AsCRD(); m.Err == nil && (c == nil || c.IsFragment()) {
 				continue
 			}
-			definition, report, err := engine.Compile(ctx, document, o)
-			if err != nil {
+			definition, report, err := engine.Compile(ctx, m.Document, o)
+			if err = cmp.Or(m.Err, err); err != nil {
 				at := &Error{File: f.File, Message: err.Error()}
 				if e := (*engine.Error)(nil); errors.As(err, &e) && e.Position != nil {
-					at.Line = d.Line - 1 + e.Position.Line
+					at.Line = e.Position.Line
 				}
 				return nil, at
 			}
 			if definition == nil {
-				return nil, rejectedCRD(f.File, d.Line-1, report)
+				return nil, rejectedCRD(f.File, report)
 			}
 			all = append(all, definition)
 		}
@@ -144,14 +145,14 @@ func Compile(ctx context.Context, files []CRDs, o engine.Options) (all []*engine
 	return all, nil
 }
 
-func rejectedCRD(file string, before int, report *engine.Report) error {
+func rejectedCRD(file string, report *engine.Report) error {
 	line := 0
 	var violations []string
 	for _, v := range report.Violations {
 		at := file
 		if v.Position != nil {
-			at = fmt.Sprintf("%s:%d:%d", file, before+v.Position.Line, v.Position.Column)
-			line = cmp.Or(line, before+v.Position.Line)
+			at = fmt.Sprintf("%s:%d:%d", file, v.Position.Line, v.Position.Column)
+			line = cmp.Or(line, v.Position.Line)
 		}
 		violations = append(violations, at+": "+v.Error())
 	}

@@ -23,10 +23,10 @@ type openShift struct {
 
 // readOpenShift reads a suite in OpenShift's format. OpenShift's runner ignores unknown fields.
 func readOpenShift(s *Suite, root node) {
-	if err := root.source.StrictError(); err != nil { // the last of several fields counts
-		root.errs = nil
-		s.Warnings = append(s.Warnings, syntaxError(s.File, root.before, err).Error())
+	for _, err := range root.errs { // duplicate keys: the last one counts
+		s.Warnings = append(s.Warnings, err.Error())
 	}
+	root.errs = nil
 	ignored := func(n node, unknown []string) {
 		for _, key := range unknown {
 			line := n.lineOf("/" + value.EscapePointer(key))

@@ -25,7 +25,7 @@ type Result struct {
 	OlderText bool `json:"olderText,omitempty"`
 	// Failures say what was expected and what happened.
 	Failures []Failure `json:"failures,omitempty"`
-	// Violations are all violations of the write, for a failed test.
+	// Violations are all violations of the write, for a failed test, and those that unknown and duplicate fields hide.
 	Violations []Violation `json:"violations,omitempty"`
 	// Notes say more about a failed write, in crdeval's words.
 	Notes []string `json:"notes,omitempty"`
@@ -183,7 +183,7 @@ func (r *runner) run(ctx context.Context, t *Test) *Result {
 			result.Failures, result.OlderText = w.expect.check(a)
 		}
 		if len(result.Failures) > 0 {
-			result.Violations, result.Notes = a.Violations, a.Notes
+			result.Violations, result.Notes = slices.Concat(a.Violations, a.Next), a.Notes
 			r.locate(t, w.at, result.Violations)
 			return result
 		}

@@ -110,7 +110,7 @@ func (e *suiteEvaluator) cover(ctx context.Context, files []suite.CRDs, o engine
 // register registers the CRDs of a file.
 func (e *suiteEvaluator) register(ctx context.Context, f suite.CRDs) error {
 	for _, s := range workspace.Parse(workspace.Source{Name: f.File}, f.Text, 0).Manifests {
-		if s.AsCRD() == nil && s.Err == nil {
+		if c := s.AsCRD(); s.Err == nil && (c == nil || c.IsFragment()) {
 			continue
 		}
 		switch j := e.with.registerCRD(ctx, s, registration{adopts: s.AsCRD().Established}); {
