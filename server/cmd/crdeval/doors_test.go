@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,8 +14,6 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
 )
-
-var updateDoors = flag.Bool("update-doors", false, "update the table of TestDoors; review the changes before the commit")
 
 // TestDoors runs the cases in testdata/doors through every door of crdeval. All doors must report the same findings, with
 // the same ranges and hints. The file table.txt shows how many findings each door reports for each case.
@@ -46,10 +43,10 @@ func TestDoors(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) { table.row(t, c) })
 	}
 	const name = "testdata/doors/table.txt"
-	if *updateDoors {
+	if *update {
 		err = os.WriteFile(name, table.text(), 0o600)
 	} else if want, e := os.ReadFile(name); e != nil || !bytes.Equal(want, table.text()) {
-		t.Errorf("%s differs (-update-doors updates it): %v\n%s", name, e, table.text())
+		t.Errorf("%s differs (-update updates it): %v\n%s", name, e, table.text())
 	}
 	if err != nil {
 		t.Fatal(err)

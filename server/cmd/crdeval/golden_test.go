@@ -12,7 +12,7 @@ import (
 	"github.com/crdeval/crdeval/server/registry"
 )
 
-var update = flag.Bool("update", false, "update testdata/golden; review the changes before the commit")
+var update = flag.Bool("update", false, "update testdata/golden and testdata/doors/table.txt; review the changes before the commit")
 
 // TestGolden runs commands in testdata and compares output and exit code with testdata/golden.
 func TestGolden(t *testing.T) {
