@@ -63,6 +63,8 @@ var forbidden = []struct{ from, to, why string }{
 	{"engine", "go.opentelemetry.io/otel", "telemetry reaches the engine through its Observer"},
 	{"server/playground/report", "google.golang.org/grpc", "it runs as WebAssembly, whose size is bounded"},
 	{"server/playground/report", module + "proto", "it runs as WebAssembly, whose size is bounded"},
+	{"server/editor", "github.com/sourcegraph/jsonrpc2", "the playground uses it without the protocol of editors"},
+	{"server/editor", module + "server/repository", "it does no I/O"},
 	{"server/terminal", module, "it needs a writer only"},
 	{"server/input", module + "proto", "it reads files without a service"},
 	{"server/samplefiles", module + "proto", "it writes what the engine returns"},

@@ -3,7 +3,6 @@
 //
 // server.go has the connection and the order of messages; stream.go reads and writes messages. workspace.go knows the
 // CRDs of the files. findings.go evaluates the documents of a file with the engine, and diagnose.go makes diagnostics
-// of the results. stored.go reads the old objects from git. outline.go reads the structure of a text that can be
-// incomplete; the answers in hover.go, complete.go and symbols.go are based on it. crd.yaml describes the fields of
-// CRDs for them. fix.go offers the fixes of package quickfix. text.go maps offsets to positions.
+// of the results. stored.go reads the old objects from git. hover.go, complete.go and symbols.go return the answers of
+// package editor, and fix.go the fixes of package diagnosis. text.go maps offsets to positions.
 package lsp

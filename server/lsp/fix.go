@@ -2,12 +2,8 @@ package lsp
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
-	"strings"
 
-	"github.com/crdeval/crdeval/engine/value"
-	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/diagnosis"
 )
 
@@ -58,26 +54,5 @@ func before(a, b Position) bool {
 
 // schemaOf returns the function that returns the schemas of the fields of a finding's manifest.
 func (s *server) schemaOf(ctx context.Context, f *diagnosedFinding) func(pointer string) *diagnosis.Schema {
-	of := s.workspace.schema(ctx, f.CRD, workspace.VersionOf(f.manifest.APIVersion))
-	if isCRD(f.manifest.APIVersion, f.manifest.Kind) {
-		of = schemaOfCRD()
-	}
-	return of.field
-}
-
-// field returns the schema of the field at a JSON pointer for quick fixes, or nil.
-func (s *schema) field(pointer string) *diagnosis.Schema {
-	path := strings.Split(pointer, "/")[1:]
-	for i := range path {
-		path[i] = value.UnescapePointer(path[i])
-	}
-	of, _ := s.at(path)
-	if of == nil {
-		return nil
-	}
-	text, err := json.Marshal(of.props)
-	if err != nil {
-		return nil
-	}
-	return diagnosis.ReadSchema(text)
+	return s.workspace.assistant().Schema(ctx, f.CRD, f.manifest.APIVersion, f.manifest.Kind).Field
 }

@@ -154,6 +154,13 @@ type (
 	}
 )
 
+// Kinds of symbols.
+const (
+	symbolClass = 5
+	symbolField = 8
+	symbolArray = 18
+)
+
 // Kinds of completion items.
 const (
 	itemField      = 5
@@ -162,5 +169,5 @@ const (
 	itemEnumMember = 20
 )
 
-// insertAsIs is the InsertTextMode in which clients do not change the indentation of a text.
+// insertAsIs is the InsertTextMode in which clients do not change the indentation of a text, which has its own.
 const insertAsIs = 1

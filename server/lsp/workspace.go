@@ -3,7 +3,6 @@ package lsp
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,10 +13,9 @@ import (
 	"sync"
 	"time"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
+	"github.com/crdeval/crdeval/server/editor"
 	"github.com/crdeval/crdeval/server/repository"
 )
 
@@ -59,17 +57,17 @@ type folders struct {
 	mu       sync.Mutex
 	roots    []string
 	settings Settings
-	crds     *workspace.Workspace // nil: empty
-	revision int                  // increases with each change of the CRDs
-	schemas  map[*engine.Definition]*apiextensionsv1.CustomResourceDefinition
-	problems []string // of reading files
+	editor   *editor.Assistant // with the CRDs; nil: none
+	revision int               // increases with each change of the CRDs
+	problems []string          // of reading files
 }
 
 // load reads the settings' CRDs and the files of the roots. open has the content of open files.
 func (w *folders) load(ctx context.Context, roots []string, settings Settings, open map[string][]byte) {
 	w.mu.Lock()
 	w.roots, w.settings, w.problems = roots, settings, nil
-	w.crds = &workspace.Workspace{Options: engine.Options{KubernetesMinor: settings.KubernetesMinor}}
+	options := engine.Options{KubernetesMinor: settings.KubernetesMinor}
+	w.editor = &editor.Assistant{CRDs: &workspace.Workspace{Options: options}}
 	w.mu.Unlock()
 	w.search(ctx, settings.CRDs)
 	w.search(ctx, roots)
@@ -78,15 +76,18 @@ func (w *folders) load(ctx context.Context, roots []string, settings Settings, o
 	}
 }
 
-// set returns the workspace with the CRDs.
-func (w *folders) set() *workspace.Workspace {
+// assistant returns what completes and explains texts with the CRDs.
+func (w *folders) assistant() *editor.Assistant {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.crds == nil {
-		w.crds = &workspace.Workspace{}
+	if w.editor == nil {
+		w.editor = &editor.Assistant{CRDs: &workspace.Workspace{}}
 	}
-	return w.crds
+	return w.editor
 }
+
+// set returns the workspace with the CRDs.
+func (w *folders) set() *workspace.Workspace { return w.assistant().CRDs }
 
 // source returns the source of a file, a URL or another document of an editor, without Read.
 func (w *folders) source(name string) workspace.Source {
@@ -301,49 +302,5 @@ func (w *folders) update(f *workspace.File) (changed bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.revision++
-	w.schemas = nil
 	return true
-}
-
-// of returns the CRD that applies to the objects of a kind in a file, or nil. It is the first of several.
-func (w *folders) of(apiVersion, kind, path string) *workspace.CRD {
-	if list := w.set().Choose(apiVersion, kind, w.source(path).Path); len(list) > 0 {
-		return list[0]
-	}
-	return nil
-}
-
-// definition returns what a CRD compiles to, or nil.
-func (w *folders) definition(ctx context.Context, c *workspace.CRD) *engine.Definition {
-	if c == nil {
-		return nil
-	}
-	return w.set().Compile(ctx, c).Definition
-}
-
-// schema returns the schema of a version of an accepted CRD, or nil.
-func (w *folders) schema(ctx context.Context, c *workspace.CRD, version string) *schema {
-	d := w.definition(ctx, c)
-	if d == nil {
-		return nil
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	crd := w.schemas[d]
-	if crd == nil {
-		crd = &apiextensionsv1.CustomResourceDefinition{}
-		if json.Unmarshal(d.Manifest(), crd) != nil {
-			return nil
-		}
-		if w.schemas == nil {
-			w.schemas = map[*engine.Definition]*apiextensionsv1.CustomResourceDefinition{}
-		}
-		w.schemas[d] = crd
-	}
-	for i := range crd.Spec.Versions {
-		if v := &crd.Spec.Versions[i]; v.Name == version && v.Schema != nil && v.Schema.OpenAPIV3Schema != nil {
-			return &schema{props: v.Schema.OpenAPIV3Schema, root: true}
-		}
-	}
-	return nil
 }

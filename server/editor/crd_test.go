@@ -1,4 +1,4 @@
-package lsp
+package editor
 
 import (
 	"maps"
@@ -16,8 +16,8 @@ func TestSchemaOfCRD(t *testing.T) {
 	unused := []string{"id", "$schema", "$ref", "patternProperties", "dependencies", "additionalItems", "definitions",
 		"conditions", "acceptedNames", "storedVersions", "observedGeneration"}
 	seen := map[reflect.Type]bool{}
-	var compare func(path string, s *schema, of reflect.Type)
-	compare = func(path string, s *schema, of reflect.Type) {
+	var compare func(path string, s *Schema, of reflect.Type)
+	compare = func(path string, s *Schema, of reflect.Type) {
 		if s == nil {
 			t.Errorf("%s has no schema", path)
 			return

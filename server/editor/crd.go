@@ -1,4 +1,4 @@
-package lsp
+package editor
 
 import (
 	_ "embed"
@@ -25,9 +25,9 @@ var crdSchemas = sync.OnceValues(func() (crd, schema *apiextensionsv1.JSONSchema
 })
 
 // schemaOfCRD returns the schema of CRDs.
-func schemaOfCRD() *schema {
+func schemaOfCRD() *Schema {
 	crd, _ := crdSchemas()
-	return &schema{props: crd, root: true}
+	return &Schema{props: crd, root: true}
 }
 
 // resolve returns a schema, or the one that its reference stands for. Only crd.yaml has references.

@@ -1,4 +1,4 @@
-package lsp
+package editor
 
 import (
 	"encoding/json"
@@ -10,11 +10,12 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/server/diagnosis"
 )
 
-// schema is the schema of a field. That of a resource also has apiVersion, kind and metadata.
-type schema struct {
+// Schema is the schema of a field. That of a resource also has apiVersion, kind and metadata.
+type Schema struct {
 	props    *apiextensionsv1.JSONSchemaProps
 	root     bool // a resource or an embedded resource
 	required bool // by its parent
@@ -51,7 +52,7 @@ var ownerReference = apiextensionsv1.JSONSchemaProps{Type: "object",
 	}}
 
 // step returns the schema of a member or an item, or nil.
-func (s *schema) step(name string) *schema {
+func (s *Schema) step(name string) *Schema {
 	if s == nil {
 		return nil
 	}
@@ -67,12 +68,12 @@ func (s *schema) step(name string) *schema {
 	return nil
 }
 
-func below(p *apiextensionsv1.JSONSchemaProps, required bool) *schema {
-	return &schema{props: resolve(p), root: p.XEmbeddedResource, required: required}
+func below(p *apiextensionsv1.JSONSchemaProps, required bool) *Schema {
+	return &Schema{props: resolve(p), root: p.XEmbeddedResource, required: required}
 }
 
 // property returns the schema of a declared field. The root's schema of metadata only restricts it.
-func (s *schema) property(name string) (p apiextensionsv1.JSONSchemaProps, ok bool) {
+func (s *Schema) property(name string) (p apiextensionsv1.JSONSchemaProps, ok bool) {
 	p, ok = s.props.Properties[name]
 	own, meta := typeMeta[name]
 	if s.root && meta && (!ok || name == "metadata" || p.Description == "") {
@@ -82,7 +83,7 @@ func (s *schema) property(name string) (p apiextensionsv1.JSONSchemaProps, ok bo
 }
 
 // names returns the declared fields, required ones first.
-func (s *schema) names() []string {
+func (s *Schema) names() []string {
 	all := slices.Collect(maps.Keys(s.props.Properties))
 	for name := range typeMeta {
 		if s.root && !slices.Contains(all, name) {
@@ -99,7 +100,7 @@ func (s *schema) names() []string {
 }
 
 // rank orders fields: apiVersion, kind and metadata, then required ones, then others, then the status.
-func (s *schema) rank(name string) int {
+func (s *Schema) rank(name string) int {
 	i := slices.Index([]string{"apiVersion", "kind", "metadata"}, name)
 	switch {
 	case s.root && i >= 0:
@@ -113,7 +114,7 @@ func (s *schema) rank(name string) int {
 }
 
 // at returns the schema at a path, and the declared fields on it, without indexes and keys of maps.
-func (s *schema) at(path []string) (_ *schema, fields []string) {
+func (s *Schema) at(path []string) (_ *Schema, fields []string) {
 	for _, name := range path {
 		if s == nil {
 			return nil, fields
@@ -127,7 +128,7 @@ func (s *schema) at(path []string) (_ *schema, fields []string) {
 }
 
 // typeText returns the type as kubectl explain shows it.
-func (s *schema) typeText() string {
+func (s *Schema) typeText() string {
 	p := s.props
 	switch {
 	case p.XIntOrString:
@@ -144,25 +145,43 @@ func (s *schema) typeText() string {
 	return p.Type
 }
 
-// details lists the default, the enum values, the bounds and the rules, one fact an item.
-func (s *schema) details() (list []string) {
+// Detail is a fact about a field, such as Minimum with the value 1. Values are JSON or the text of a rule or a pattern.
+type Detail struct {
+	Name   string   `json:"name"`
+	Values []string `json:"values,omitempty"`
+	Note   string   `json:"note,omitempty"`
+}
+
+// String returns the detail as Markdown.
+func (d *Detail) String() string {
+	text := d.Name
+	if len(d.Values) > 0 {
+		text += ": `" + strings.Join(d.Values, "`, `") + "`"
+	}
+	if d.Note != "" {
+		text += " " + d.Note
+	}
+	return text
+}
+
+// details lists the default, the enum values, the bounds and the rules.
+func (s *Schema) details() (list []Detail) {
 	p := s.props
-	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	add := func(name string, values ...string) { list = append(list, Detail{Name: name, Values: values}) }
 	if s.required {
 		add("Required")
 	}
 	if p.Default != nil {
-		add("Default: `%s`", p.Default.Raw)
+		add("Default", string(p.Default.Raw))
 	}
 	if len(p.Enum) > 0 {
-		add("Values: `%s`", strings.Join(enumTexts(p), "`, `"))
+		add("Values", enumTexts(p)...)
 	}
-	bound := func(name string, v any) { add("%s: `%v`", name, v) }
 	if p.Minimum != nil {
-		bound("Minimum", *p.Minimum)
+		add("Minimum", fmt.Sprint(*p.Minimum))
 	}
 	if p.Maximum != nil {
-		bound("Maximum", *p.Maximum)
+		add("Maximum", fmt.Sprint(*p.Maximum))
 	}
 	for _, b := range []struct {
 		name string
@@ -172,24 +191,24 @@ func (s *schema) details() (list []string) {
 		{"Maximum items", p.MaxItems}, {"Minimum properties", p.MinProperties}, {"Maximum properties", p.MaxProperties},
 	} {
 		if b.v != nil {
-			bound(b.name, *b.v)
+			add(b.name, strconv.FormatInt(*b.v, 10))
 		}
 	}
 	if p.Pattern != "" {
-		bound("Pattern", p.Pattern)
+		add("Pattern", p.Pattern)
 	}
 	if p.Nullable {
 		add("Can be null")
 	}
 	if p.XListType != nil {
-		add("List type: `%s` %s", *p.XListType, strings.Join(p.XListMapKeys, ", "))
+		add("List type", *p.XListType)
+		list[len(list)-1].Note = strings.Join(p.XListMapKeys, ", ")
 	}
 	for _, r := range p.XValidations {
-		text := "Rule: `" + strings.Join(strings.Fields(r.Rule), " ") + "`"
+		add("Rule", strings.Join(strings.Fields(r.Rule), " "))
 		if r.Message != "" {
-			text += " (" + r.Message + ")"
+			list[len(list)-1].Note = "(" + r.Message + ")"
 		}
-		list = append(list, text)
 	}
 	return list
 }
@@ -203,7 +222,7 @@ func enumTexts(p *apiextensionsv1.JSONSchemaProps) (list []string) {
 }
 
 // values returns the JSON values that a scalar can have, if the schema lists them.
-func (s *schema) values() []string {
+func (s *Schema) values() []string {
 	switch {
 	case len(s.props.Enum) > 0:
 		return enumTexts(s.props)
@@ -226,3 +245,20 @@ func written(value string, isJSON bool) string {
 
 // noFields is the schema of an object of an unknown kind.
 var noFields = apiextensionsv1.JSONSchemaProps{Type: "object"}
+
+// Field returns the schema of the field at a JSON pointer for quick fixes, or nil.
+func (s *Schema) Field(pointer string) *diagnosis.Schema {
+	path := strings.Split(pointer, "/")[1:]
+	for i := range path {
+		path[i] = value.UnescapePointer(path[i])
+	}
+	of, _ := s.at(path)
+	if of == nil {
+		return nil
+	}
+	text, err := json.Marshal(of.props)
+	if err != nil {
+		return nil
+	}
+	return diagnosis.ReadSchema(text)
+}

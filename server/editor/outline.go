@@ -1,12 +1,10 @@
-package lsp
+package editor
 
 import (
 	"bytes"
 	"encoding/json"
 	"strconv"
 	"strings"
-
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // kind is the kind of a node.
@@ -511,21 +509,6 @@ func (n *node) child(name string) *node {
 		}
 	}
 	return nil
-}
-
-// find follows a JSON pointer. If the node does not exist, it returns the deepest that does, and false.
-func (n *node) find(pointer string) (*node, bool) {
-	if pointer == "" {
-		return n, true
-	}
-	for step := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		next := n.child(value.UnescapePointer(step))
-		if next == nil {
-			return n, false
-		}
-		n = next
-	}
-	return n, true
 }
 
 // path returns the names and indexes from the root. An index is a decimal number.
