@@ -1,7 +1,7 @@
 //go:build js && wasm
 
 // Command playground is the WebAssembly module of the static playground. It defines the global object crdeval with
-// the functions evaluate, explain and examples, from JSON to JSON. Package report documents the types.
+// the functions evaluate, explain, complete, hover and examples, from JSON to JSON. Package report documents the types.
 package main
 
 import (
@@ -22,6 +22,8 @@ func main() {
 	js.Global().Set("crdeval", map[string]any{
 		"evaluate": call(func(in report.Input) any { return evaluator.Evaluate(ctx, in) }),
 		"explain":  call(func(in report.ExplainInput) any { return evaluator.Explain(ctx, in) }),
+		"complete": call(func(in report.CursorInput) any { return evaluator.Complete(ctx, in) }),
+		"hover":    call(func(in report.CursorInput) any { return evaluator.Hover(ctx, in) }),
 		"examples": call(func(struct{}) any { return report.Examples() }),
 	})
 	select {}

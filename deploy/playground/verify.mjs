@@ -38,6 +38,11 @@ await call("evaluate", { ...examples[1].input, object: examples[1].input.object 
 console.log(`warm verdict after ${(performance.now() - warm).toFixed(1)} ms`)
 const { text } = await call("explain", { crd: examples[0].input.crd, path: "spec.fuel" })
 expect(text.includes("What heats the oven"), text)
+const cursor = { document: "crd", crd: "# \u{1f642}\nkind: CustomResourceDefinition\n", offset: 7 }
+const { field } = await call("hover", { ...cursor, crd: "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n", offset: 2 })
+expect(field?.path === "apiVersion", JSON.stringify(field))
+const { items } = await call("complete", cursor)
+expect(items.some(({ label }) => label === "apiVersion"), JSON.stringify(items))
 // Bodies of a scale subresource, of types that the module has without all of their methods: see trim.
 for (const type of ["apps/v1beta1 Scale", "apps/v1beta2 Deployment", "extensions/v1beta1 Scale", "autoscaling/v1 Scale"]) {
   const [apiVersion, kind] = type.split(" ")

@@ -17,6 +17,8 @@ import (
 type Assistant struct {
 	// CRDs has the CRDs of the objects. It compiles a CRD when the first field of its objects is asked for.
 	CRDs *workspace.Workspace
+	// ObjectsOnly says that the texts have no CRDs: the kind of CRDs is not a completion.
+	ObjectsOnly bool
 
 	mu      sync.Mutex
 	schemas map[*workspace.CRD]*apiextensionsv1.CustomResourceDefinition

@@ -18,29 +18,30 @@ type Completions struct {
 }
 
 // ItemKind is the kind of a completion.
-type ItemKind uint8
+type ItemKind string
 
 // The kinds of completions.
 const (
-	ItemField     ItemKind = iota // a field of an object
-	ItemEnumValue                 // a value of an enum
-	ItemValue                     // another value
-	ItemType                      // an apiVersion or a kind
+	ItemField     ItemKind = "field" // of an object
+	ItemEnumValue ItemKind = "enum"  // a value of an enum
+	ItemValue     ItemKind = "value" // another value
+	ItemType      ItemKind = "type"  // an apiVersion or a kind
 )
 
 // Item is a completion.
 type Item struct {
-	Kind ItemKind
+	Kind ItemKind `json:"kind"`
 	// Label is the field or the value, and Detail its type or another short note.
-	Label, Detail string
+	Label  string `json:"label"`
+	Detail string `json:"detail,omitempty"`
 	// Text replaces the part. If it has several lines, they have their indentation.
-	Text string
+	Text string `json:"text"`
 	// Filter is the part of Text that the user types to choose the item.
-	Filter string
+	Filter string `json:"filter"`
 	// Description is that of the schema. Details are facts about a field.
-	Description string
-	Details     []Detail
-	Deprecated  bool
+	Description string   `json:"description,omitempty"`
+	Details     []Detail `json:"details,omitempty"`
+	Deprecated  bool     `json:"deprecated,omitempty"`
 }
 
 // Complete returns the completions at an offset of a text. file is the workspace.Source.Path of the text.
@@ -94,7 +95,10 @@ func (a *Assistant) items(ctx context.Context, file string, text []byte, root *n
 func (a *Assistant) typeItems(text []byte, root *node, field string, at *place) (items []Item) {
 	apiVersion, kind := root.child("apiVersion").scalarText(text), root.child("kind").scalarText(text)
 	seen := map[string]bool{}
-	all := append(a.CRDs.CRDs(), crdKind)
+	all := a.CRDs.CRDs()
+	if !a.ObjectsOnly {
+		all = append(all, crdKind)
+	}
 	group := workspace.GroupOf(apiVersion)
 	has := func(fits func(*workspace.CRD) bool) bool { return slices.ContainsFunc(all, fits) }
 	byKind := field == "apiVersion" && has(func(c *workspace.CRD) bool { return c.ObjectKind == kind })

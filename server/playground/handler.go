@@ -14,12 +14,12 @@ import (
 	"github.com/crdeval/crdeval/server/playground/report"
 )
 
-// Call evaluates a body, see Evaluate and Explain.
+// Call evaluates a body, see Evaluate, Explain, Complete and Hover.
 type Call func(ctx context.Context, body []byte) ([]byte, error)
 
 // Calls returns the calls by their name in the URL.
 func (p *Playground) Calls() map[string]Call {
-	return map[string]Call{"evaluate": p.Evaluate, "explain": p.Explain}
+	return map[string]Call{"evaluate": p.Evaluate, "explain": p.Explain, "complete": p.Complete, "hover": p.Hover}
 }
 
 // Pages returns the files by their name in the URL, and the page itself also as "".

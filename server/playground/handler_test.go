@@ -94,6 +94,12 @@ func TestCalls(t *testing.T) {
 	}{
 		{"POST", "/evaluate", "application/json", `{"crd":"kind: Pod"}`, 200, `"reason":"NOT_A_CRD"`},
 		{"POST", "/explain", "application/json; charset=utf-8", `{"crd":""}`, 200, `there is no CRD`},
+		{"POST", "/complete", "application/json", `{"crd":"kind: ","document":"crd","offset":6}`, 200,
+			`"label":"CustomResourceDefinition"`},
+		{"POST", "/complete", "application/json", `{"offset":"1"}`, 400, "cannot unmarshal string"},
+		{"POST", "/hover", "application/json", `{"crd":"kind: a","document":"crd","offset":1}`, 200, `{}`},
+		{"POST", "/hover", "application/json", `{"document":"x"}`, 200, `unknown document`},
+		{"POST", "/hover", "application/json", `{"position":1}`, 400, "unknown field"},
 		{"POST", "/evaluate", "application/json", `{"crd":1}`, 400, "cannot unmarshal number"},
 		{"POST", "/evaluate", "application/json", `{"crds":""}`, 400, "unknown field"},
 		{"POST", "/evaluate", "application/json", `{} {}`, 400, "text after the JSON value"},

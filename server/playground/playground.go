@@ -63,6 +63,24 @@ func (p *Playground) Explain(ctx context.Context, body []byte) ([]byte, error) {
 	return encode(p.evaluator.Explain(ctx, in))
 }
 
+// Complete takes a report.CursorInput and returns report.Completions, both as JSON. The error is a *RequestError.
+func (p *Playground) Complete(ctx context.Context, body []byte) ([]byte, error) {
+	var in report.CursorInput
+	if err := decode(body, &in); err != nil {
+		return nil, err
+	}
+	return encode(p.evaluator.Complete(ctx, in))
+}
+
+// Hover takes a report.CursorInput and returns a report.Hover, both as JSON. The error is a *RequestError.
+func (p *Playground) Hover(ctx context.Context, body []byte) ([]byte, error) {
+	var in report.CursorInput
+	if err := decode(body, &in); err != nil {
+		return nil, err
+	}
+	return encode(p.evaluator.Hover(ctx, in))
+}
+
 func decode(body []byte, into any) error {
 	if len(body) > report.MaxRequestBytes {
 		return &RequestError{fmt.Errorf("%d bytes exceed the limit of %d bytes", len(body), report.MaxRequestBytes)}

@@ -3,5 +3,5 @@
 // (deploy/playground) both call it, and both send and receive its types as JSON.
 //
 // Evaluate returns the Report of an Input, Explain returns the output of kubectl explain, and Examples returns the
-// examples of the page.
+// examples of the page. Complete and Hover return what package editor knows about a position.
 package report

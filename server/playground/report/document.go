@@ -2,8 +2,6 @@ package report
 
 import (
 	"fmt"
-	"sort"
-	"unicode/utf8"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
@@ -16,34 +14,17 @@ const fixBudget = 2 << 20
 // document is a text with the manifest that is evaluated: its first one.
 type document struct {
 	*diagnosis.Document // nil if the text has no manifest
-	name, text          string
-	file                *workspace.File
-
-	lines  []int // offset of the first byte of each line
-	blocks []count
+	*positions
+	name string
+	file *workspace.File
 }
-
-// count is the number of code points and of UTF-16 code units before a block of the text.
-type count struct{ points, units int }
-
-const blockSize = 1024
 
 func newDocument(name, text string) *document {
 	content := []byte(text)
-	d := &document{name: name, text: text, lines: []int{0}}
+	d := &document{name: name, positions: newPositions(text)}
 	d.file = workspace.Parse(workspace.TextSource(name, "", content), content, 0)
 	if len(d.file.Manifests) > 0 {
 		d.Document = diagnosis.New(d.file.Manifests[0], fixBudget)
-	}
-	for i := 0; i < len(text); i++ {
-		if text[i] == '\n' {
-			d.lines = append(d.lines, i+1)
-		}
-	}
-	var c count
-	for at := 0; at < len(text); at += blockSize {
-		d.blocks = append(d.blocks, c)
-		c.add(text[at:min(at+blockSize, len(text))])
 	}
 	return d
 }
@@ -71,43 +52,8 @@ func (d *document) failure() (failed *Error, evaluated bool) {
 	return nil, true
 }
 
-// add counts the code points that begin in a text.
-func (c *count) add(text string) {
-	for i := 0; i < len(text); i++ {
-		if b := text[i]; b&0xc0 != 0x80 {
-			c.points++
-			c.units++
-			if b >= 0xf0 {
-				c.units++ // a pair of surrogates
-			}
-		}
-	}
-}
-
-func (d *document) before(offset int) (c count) {
-	if len(d.blocks) > 0 {
-		block := min(offset/blockSize, len(d.blocks)-1)
-		c = d.blocks[block]
-		c.add(d.text[block*blockSize : offset])
-	}
-	return c
-}
-
-// position returns the Position of a byte.
-func (d *document) position(offset int) Position {
-	offset = max(0, min(offset, len(d.text)))
-	for offset > 0 && offset < len(d.text) && !utf8.RuneStart(d.text[offset]) {
-		offset--
-	}
-	line := sort.Search(len(d.lines), func(i int) bool { return d.lines[i] > offset })
-	at := d.before(offset)
-	return Position{Line: line, Column: 1 + at.points - d.before(d.lines[line-1]).points, Offset: at.units}
-}
-
 // span returns the Range of a part of the manifest's document.
-func (d *document) span(start, end int) *Range {
-	return &Range{Start: d.position(d.Begin + start), End: d.position(d.Begin + max(start, end))}
-}
+func (d *document) span(start, end int) *Range { return d.positions.span(d.Begin+start, d.Begin+end) }
 
 // rangeOf returns the range of the value at a pointer, or nil.
 func (d *document) rangeOf(pointer string) *Range {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
+	"github.com/crdeval/crdeval/server/editor"
 )
 
 // Evaluator evaluates Inputs. It keeps the last compiled CRD, because a user edits the object more often than the CRD.
@@ -28,6 +29,7 @@ type compiled struct {
 	failed     *Error             // why a part of the text is not evaluated, or nil
 	manifest   *workspace.CRD     // nil if it is not a CRD
 	definition *engine.Definition // nil if the CRD is not accepted
+	assistant  *editor.Assistant  // for the CRD's objects
 	report     *engine.Report
 	crd        *CRD
 }
@@ -109,9 +111,11 @@ func (e *Evaluator) compile(ctx context.Context, text string, minor int) (*compi
 		return out
 	}
 	all := &workspace.Workspace{Compiler: judge}
+	c.assistant = &editor.Assistant{CRDs: all, ObjectsOnly: true}
 	c.manifest = c.document.AsCRD()
 	var done *workspace.Compiled
 	if c.manifest != nil {
+		all.Set(&workspace.File{Source: c.document.file.Source, CRDs: []*workspace.CRD{c.manifest}})
 		done = all.Compile(ctx, c.manifest)
 	} else {
 		done = judge(ctx, nil)

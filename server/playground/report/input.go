@@ -1,5 +1,7 @@
 package report
 
+import "github.com/crdeval/crdeval/server/editor"
+
 // Input is what the user of the playground has typed. The documents are YAML or JSON.
 type Input struct {
 	// CRD is the CustomResourceDefinition.
@@ -37,4 +39,45 @@ type Explanation struct {
 	Text string `json:"text,omitempty"`
 	// Error says why there is no text.
 	Error *Error `json:"error,omitempty"`
+}
+
+// CursorInput asks about a position in one of the documents.
+type CursorInput struct {
+	CRD       string `json:"crd"`
+	Object    string `json:"object,omitempty"`
+	OldObject string `json:"oldObject,omitempty"`
+	// Document is the one with the position: crd, object or oldObject. An object needs the CRD.
+	Document string `json:"document"`
+	// Offset is that of a Position.
+	Offset int `json:"offset"`
+	Minor  int `json:"minor,omitempty"`
+}
+
+// Completions is the answer to a CursorInput.
+type Completions struct {
+	// Range is the part of the document that an item replaces, nil without items.
+	Range *Range        `json:"range,omitempty"`
+	Items []editor.Item `json:"items"`
+	// Error says why there are no items.
+	Error *Error `json:"error,omitempty"`
+}
+
+// Hover is the answer to a CursorInput.
+type Hover struct {
+	// Field is the field at the position, nil if there is none.
+	Field *Field `json:"field,omitempty"`
+	// Error says why there is no field.
+	Error *Error `json:"error,omitempty"`
+}
+
+// Field describes a field.
+type Field struct {
+	// Range is the key.
+	Range *Range `json:"range"`
+	// Path is the field: spec.jobs[0].name.
+	Path    string          `json:"path"`
+	Type    string          `json:"type"`
+	Details []editor.Detail `json:"details"`
+	// Text is what kubectl explain prints, or the description. It can be empty.
+	Text string `json:"text"`
 }
