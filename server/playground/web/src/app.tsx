@@ -16,7 +16,7 @@ import { type Tab, Tabs } from "./tabs"
 import { storedToken, storeToken, TokenForm } from "./token"
 import { Options, Toolbar } from "./toolbar"
 import { Traces } from "./traces"
-import type { DocumentName, Example, Fix, Input } from "./types"
+import type { CursorInput, DocumentName, Example, Fix, Input } from "./types"
 import { count as quantity, verdictOf } from "./verdict"
 
 const empty: Input = { crd: "", object: "", oldObject: "", fieldValidation: "", subresource: "", version: "", minor: 0 }
@@ -200,6 +200,10 @@ export function App({ connect }: { connect: (token: string) => Source }) {
               <Editor
                 id={document} label={documentTitles[document]} text={input[document]}
                 diagnostics={diagnostics[document]} evaluated={answer?.input[document] ?? ""} register={register}
+                assist={{
+                  complete: (text, offset, signal) => source.complete(cursor(input, document, text, offset), signal),
+                  hover: (text, offset) => source.hover(cursor(input, document, text, offset)),
+                }}
                 onChange={(text) => {
                   if (text === input[document]) return // The page has set it: an example or a link.
                   change({ [document]: text })
@@ -234,6 +238,11 @@ export function App({ connect }: { connect: (token: string) => Source }) {
 /** PaneState is what the head of an editor says beside its title. */
 function PaneState({ number, children }: { number: number; children: ComponentChildren }) {
   return number > 0 ? <span class="state bad">{quantity(number, "problem")}</span> : <span class="state">{children}</span>
+}
+
+/** cursor returns the question about an offset of a document with a text. An object needs the CRD. */
+function cursor({ crd, minor }: Input, document: DocumentName, text: string, offset: number): CursorInput {
+  return { crd, minor, document, offset, [document]: text }
 }
 
 /** applyFix edits the documents, unless they have changed since they were evaluated: then the positions are wrong. */

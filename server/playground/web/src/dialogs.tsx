@@ -61,6 +61,8 @@ const shortcuts: [string, string][] = [
   ["F6, Shift+F6", "Next or previous area: the editors, then the results"],
   ["F8, Shift+F8", "Next or previous problem in an editor"],
   ["Ctrl+. or Alt+Enter", "Apply the first quick fix at the cursor"],
+  ["Ctrl+Space", "Complete the field or the value at the cursor"],
+  ["F1", "Describe the field at the cursor"],
   ["Tab, Shift+Tab", "Leave an editor"],
   ["Ctrl+] and Ctrl+[", "Indent more or less"],
   ["Ctrl+F", "Search in an editor"],

@@ -7,6 +7,7 @@ import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/sea
 import { EditorState, type Extension } from "@codemirror/state"
 import { EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers } from "@codemirror/view"
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks"
+import { type Assist, assistance } from "./assist"
 import { colours, look } from "./look"
 
 const common: Extension = [
@@ -28,6 +29,8 @@ interface EditorProps {
   diagnostics: Diagnostic[]
   evaluated: string
   onChange: (text: string) => void
+  /** assist completes the text and describes its fields. */
+  assist: Assist
   /** register passes the view to the page, which moves the cursor and applies fixes. */
   register: (id: string, view: EditorView | undefined) => void
 }
@@ -36,19 +39,21 @@ interface EditorProps {
  * Editor edits one document. Tab moves the focus on, as in a form. Its effects are layout effects: marks appear
  * together with the verdict.
  */
-export function Editor({ id, label, text, diagnostics, evaluated, onChange, register }: EditorProps) {
+export function Editor({ id, label, text, diagnostics, evaluated, onChange, assist, register }: EditorProps) {
   const host = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView>(undefined)
   const known = useRef(text)
   const changed = useRef(onChange)
   changed.current = onChange
+  const assistant = useRef(assist)
+  assistant.current = assist
 
   useLayoutEffect(() => {
     const state = EditorState.create({
       doc: known.current,
       extensions: [
         common, history(), bracketMatching(), highlightActiveLine(), highlightActiveLineGutter(), lintGutter(),
-        highlightSelectionMatches(), indentUnit.of("  "), EditorState.tabSize.of(2),
+        highlightSelectionMatches(), assistance(() => assistant.current), indentUnit.of("  "), EditorState.tabSize.of(2),
         keymap.of([...lintKeymap, ...searchKeymap, ...foldKeymap, ...historyKeymap, ...defaultKeymap]),
         EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0" }),
         EditorView.updateListener.of((update) => {

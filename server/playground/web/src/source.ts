@@ -1,9 +1,11 @@
-import type { Example, ExplainInput, Explanation, Input, Report } from "./types"
+import type { Completions, CursorInput, Example, ExplainInput, Explanation, Hover, Input, Report } from "./types"
 
 /** Source evaluates inputs. The message of its errors is for the user. */
 export interface Source {
   evaluate(input: Input, signal: AbortSignal): Promise<Report>
   explain(input: ExplainInput, signal: AbortSignal): Promise<Explanation>
+  complete(input: CursorInput, signal?: AbortSignal): Promise<Completions>
+  hover(input: CursorInput): Promise<Hover>
   examples(): Promise<Example[]>
 }
 
@@ -22,6 +24,14 @@ export class HttpSource implements Source {
 
   explain(input: ExplainInput, signal: AbortSignal): Promise<Explanation> {
     return call("explain", this.token, input, signal)
+  }
+
+  complete(input: CursorInput, signal?: AbortSignal): Promise<Completions> {
+    return call("complete", this.token, input, signal)
+  }
+
+  hover(input: CursorInput): Promise<Hover> {
+    return call("hover", this.token, input)
   }
 
   examples(): Promise<Example[]> {

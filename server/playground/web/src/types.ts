@@ -23,6 +23,52 @@ export interface Explanation {
   error?: ReportError
 }
 
+export interface CursorInput {
+  crd: string
+  object?: string
+  oldObject?: string
+  document: DocumentName
+  offset: number
+  minor: number
+}
+
+export interface Completions {
+  range?: Range
+  items: CompletionItem[]
+  error?: ReportError
+}
+
+export interface CompletionItem {
+  kind: "field" | "enum" | "value" | "type"
+  label: string
+  detail?: string
+  text: string
+  filter: string
+  description?: string
+  details?: Detail[]
+  deprecated?: boolean
+}
+
+export interface Detail {
+  name: string
+  values?: string[]
+  note?: string
+}
+
+export interface Hover {
+  field?: FieldInfo
+  error?: ReportError
+}
+
+/** FieldInfo is report.Field. */
+export interface FieldInfo {
+  range: Range
+  path: string
+  type: string
+  details: Detail[]
+  text: string
+}
+
 export interface Report {
   crd?: CRD
   object?: ObjectVerdict

@@ -1,10 +1,10 @@
 import type { Source } from "./source"
-import type { Example, ExplainInput, Explanation, Input, Report } from "./types"
+import type { Completions, CursorInput, Example, ExplainInput, Explanation, Hover, Input, Report } from "./types"
 
 /** Call is a message to the worker. Method is a function of the WebAssembly module. */
 export interface Call {
   id: number
-  method: "evaluate" | "explain" | "examples"
+  method: "evaluate" | "explain" | "complete" | "hover" | "examples"
   body: string
 }
 
@@ -43,6 +43,14 @@ export class WasmSource implements Source {
 
   explain(input: ExplainInput, signal: AbortSignal): Promise<Explanation> {
     return this.call("explain", input, signal)
+  }
+
+  complete(input: CursorInput, signal?: AbortSignal): Promise<Completions> {
+    return this.call("complete", input, signal)
+  }
+
+  hover(input: CursorInput): Promise<Hover> {
+    return this.call("hover", input)
   }
 
   examples(): Promise<Example[]> {
