@@ -91,8 +91,7 @@ type ConversionError = admission.ConversionError
 
 // ReasonOf returns the Reason of the first Error in err's chain, or "".
 func ReasonOf(err error) Reason {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Reason
 	}
 	return ""

@@ -55,6 +55,9 @@ func first(list []*CRD, file string) []*CRD {
 
 // ranked sorts CRDs into ranks.
 func ranked(list []*CRD, file string) (ranks [][]*CRD) {
+	if len(list) == 1 {
+		return [][]*CRD{list}
+	}
 	given := slices.ContainsFunc(list, func(c *CRD) bool { return c.In.Given })
 	byDepth := map[int][]*CRD{}
 	for _, c := range list {

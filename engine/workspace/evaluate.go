@@ -50,6 +50,9 @@ func (e *WithoutCRDError) Error() string {
 // the first rank that has one. file is its Source.Path. Without one, the error is a *RejectedCRDError or a
 // *WithoutCRDError.
 func (w *Workspace) Candidates(ctx context.Context, apiVersion, kind, file string) (list []*CRD, err error) {
+	if only := w.ofKind(apiVersion, kind); len(only) == 1 && w.Compile(ctx, only[0]).Accepted {
+		return only, nil
+	}
 	var seen []string
 	for _, rank := range w.Ranked(apiVersion, kind, file) {
 		for _, c := range rank {
@@ -82,6 +85,9 @@ func (c *Compiled) key(of *CRD) string {
 
 // Combine combines answers of single CRDs that are the same: the verdict, the violations and the warnings are.
 func Combine(answers []Answer) (combined []Answer) {
+	if len(answers) == 1 {
+		return answers
+	}
 	for _, a := range answers {
 		i := slices.IndexFunc(combined, func(other Answer) bool { return other.same(a.Verdict, a.Err) })
 		if i < 0 {

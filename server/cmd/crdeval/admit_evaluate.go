@@ -108,7 +108,7 @@ func (a *admission) screen(ctx context.Context, list []asked) (others []asked, _
 
 // answer asks the evaluator, and sets the answers of outcomes.
 func (a *admission) answer(ctx context.Context, list []asked, o engine.EvaluationOptions) error {
-	var questions []question
+	questions := make([]question, 0, len(list))
 	for _, of := range list {
 		for _, crd := range of.crds {
 			q := question{crd: crd, item: of.write.item(a.command)}
@@ -124,8 +124,8 @@ func (a *admission) answer(ctx context.Context, list []asked, o engine.Evaluatio
 	}
 	for _, of := range list {
 		all := make([]workspace.Answer, len(of.crds))
-		for i, crd := range of.crds {
-			all[i] = workspace.Answer{CRDs: []*workspace.CRD{crd}, Verdict: answers[i].verdict, Err: answers[i].err}
+		for i := range of.crds {
+			all[i] = workspace.Answer{CRDs: of.crds[i : i+1 : i+1], Verdict: answers[i].verdict, Err: answers[i].err}
 			if v := all[i].Verdict; v != nil {
 				v.Warnings = slices.Concat(of.write.Warnings, v.Warnings)
 			}

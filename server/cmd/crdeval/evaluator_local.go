@@ -60,8 +60,13 @@ func (e *localEvaluator) admit(
 	ctx context.Context, list []question, o engine.EvaluationOptions, limit time.Duration,
 ) ([]answer, error) {
 	answers := make([]answer, len(list))
+	each := newItemContext(ctx, limit)
+	defer func() { each.stop() }()
 	for i, q := range list {
-		each, cancel := context.WithTimeout(ctx, limit)
+		if each.Err() != nil {
+			each = newItemContext(ctx, limit)
+		}
+		each.restart()
 		a := &answers[i]
 		d := q.crd.Compiled().Definition
 		a.verdict, a.err = d.Admit(each, q.item, o)
@@ -69,7 +74,6 @@ func (e *localEvaluator) admit(
 			// The CRD converts with a webhook, which a command does not call. The object is not stored, only validated.
 			a.verdict, a.err = d.Validate(each, q.item, o)
 		}
-		cancel()
 		if ctx.Err() != nil {
 			return nil, workspace.ErrInterrupted
 		}
