@@ -10,18 +10,18 @@ import (
 )
 
 // Choose returns the CRDs that apply to the objects of a kind in a file: the first rank of Ranked. The list is empty
-// without a CRD of the kind. It has several elements if the workspace does not say which one is right.
+// without a CRD of the kind. It has several elements if several CRDs are equally near to the file.
 func (w *Workspace) Choose(apiVersion, kind, file string) []*CRD {
 	return first(w.ofKind(apiVersion, kind), file)
 }
 
 // Ranked returns the CRDs of a kind in the order in which they apply to the objects in a file. file is its Source.Path.
-// A rank has several elements if the workspace does not say which one is right.
+// A rank has several elements if several CRDs are equally near to the file.
 //
-//   - If the user named CRDs (Source.Given), no others apply.
-//   - CRDs in the file itself come first, then those that share the deepest folder with it. If such a CRD does not have the
-//     version of the object, no other one replaces it: it can have been removed on purpose. If API servers reject all
-//     CRDs of a rank, the next rank applies.
+//   - If the user named CRDs of the kind (Source.Given), no others apply.
+//   - CRDs in the file itself come first, then those that share the deepest folder with it.
+//   - If API servers reject all CRDs of a rank, the next rank applies.
+//   - A CRD without the version of the object stays in its rank: the version can have been removed on purpose.
 func (w *Workspace) Ranked(apiVersion, kind, file string) [][]*CRD {
 	return ranked(w.ofKind(apiVersion, kind), file)
 }
@@ -34,8 +34,8 @@ func (w *Workspace) ofKind(apiVersion, kind string) []*CRD {
 	return w.kinds[groupKind{GroupOf(apiVersion), kind}]
 }
 
-// Named returns the CRDs of a name that apply to a file, such as one with their conversion rules. It chooses as Choose
-// does.
+// Named returns the CRDs with a name that apply to a file, for example a file with their conversion rules. It chooses
+// as Choose does.
 func (w *Workspace) Named(name, file string) (list []*CRD) {
 	for _, c := range w.CRDs() {
 		if c.Name == name {

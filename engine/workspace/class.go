@@ -17,7 +17,7 @@ const (
 	ClassBuiltIn Class = "built-in kind"
 	// ClassWithoutCRD: a custom resource whose kind has no CRD in the workspace.
 	ClassWithoutCRD Class = "without a CRD"
-	// ClassUntyped: a document that no API server takes: see Manifest.IsTyped.
+	// ClassUntyped: a document that no API server accepts: see Manifest.IsTyped.
 	ClassUntyped Class = "not a manifest"
 	// ClassUnreadable: a document that is not JSON or YAML.
 	ClassUnreadable Class = "unreadable"

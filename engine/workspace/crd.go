@@ -12,7 +12,7 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// CRD is a CRD of a file. It is compiled when it is first needed. It is safe for concurrent use.
+// CRD is a CRD of a file. Workspace.Compile compiles it. It is safe for concurrent use.
 type CRD struct {
 	*Manifest
 	Group string
@@ -36,10 +36,10 @@ type CRDVersion struct {
 type Compiled struct {
 	// Accepted reports whether the CRD can be used for objects.
 	Accepted bool
-	// Definition is nil if the CRD is not accepted, and if another evaluator than this process has it.
+	// Definition is nil if the CRD is not accepted, or if a service evaluates its objects instead of this process.
 	Definition *engine.Definition
-	// Report is nil if the CRD cannot be read, and for an Established CRD, which is not judged. Its positions are those in
-	// the file when it was compiled.
+	// Report is nil if the CRD cannot be read, and for an Established CRD, which is not validated. Its positions are
+	// those in the file at the time of the compilation.
 	Report *engine.Report
 	// Err says why the CRD cannot be read.
 	Err error
@@ -95,7 +95,8 @@ func (c *CRD) VersionNames() (names []string) {
 	return names
 }
 
-// Compile compiles the CRD, without keeping the result. An Established CRD is not judged, because a cluster accepted it.
+// Compile compiles the CRD, without keeping the result. It does not validate an Established CRD, which a cluster has
+// accepted.
 func (c *CRD) Compile(ctx context.Context, o engine.Options) *Compiled {
 	done := new(Compiled)
 	if c.Established {
@@ -107,14 +108,14 @@ func (c *CRD) Compile(ctx context.Context, o engine.Options) *Compiled {
 	return done
 }
 
-// Compiled returns the result of Workspace.Compile, nil if the CRD is not compiled.
+// Compiled returns the result of Workspace.Compile, or nil if there is none yet.
 func (c *CRD) Compiled() *Compiled {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.compiled
 }
 
-// Replace replaces the definition of a compiled CRD, by one with conversion rules.
+// Replace replaces the definition of a compiled CRD, for example with one that has conversion rules.
 func (c *CRD) Replace(d *engine.Definition) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

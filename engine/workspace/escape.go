@@ -11,7 +11,7 @@ import (
 
 // OneLine escapes the characters of a text that could change other parts of an output: control characters, such as line
 // breaks and the escape character of terminals, those that change the direction of text, and invalid UTF-8. It also
-// escapes commands of CI systems, such as ##[. Texts of manifests and names of files must pass through it.
+// escapes commands of CI systems, such as ##[. Outputs must escape texts of manifests and names of files with it.
 func OneLine(text string) string { return escape(text, "") }
 
 // Printable is OneLine for a text that may have several lines and tabs.
@@ -33,13 +33,14 @@ func PrintableJSON(text string) string {
 	return ciCommand.ReplaceAllString(b.String(), `#\u0023$1`)
 }
 
-// ciCommand matches the begin of a command that CI systems run anywhere in a line: ##[, ##vso[.
+// ciCommand matches the start of a command that CI systems run anywhere in a line: ##[, ##vso[.
 var ciCommand = regexp.MustCompile(`##([A-Za-z]*\[)`)
 
-// lineCommand matches the begin of a line that GitHub Actions run as a command.
+// lineCommand matches the start of a line that GitHub Actions run as a command.
 var lineCommand = regexp.MustCompile(`(?m)^([\s\pZ]*):(:)`)
 
-// PrintableLines is Printable for whole lines: none of them is a command for GitHub Actions.
+// PrintableLines is Printable for whole lines. It also escapes commands of GitHub Actions, which are at the start of a
+// line.
 func PrintableLines(text string) string {
 	if text = Printable(text); strings.Contains(text, "::") {
 		text = lineCommand.ReplaceAllString(text, `${1}\x3a$2`)

@@ -12,9 +12,9 @@ import (
 
 // Answer is the verdict on an object, or the reason why it was not evaluated.
 type Answer struct {
-	// CRDs give this answer: the one that was chosen, or several whose answers are the same.
+	// CRDs are those that give this answer: one, or several with the same answer.
 	CRDs []*CRD
-	// Verdict is nil if Err is not.
+	// Verdict is nil if Err is set.
 	Verdict *engine.Verdict
 	Err     error
 }
@@ -46,9 +46,9 @@ func (e *WithoutCRDError) Error() string {
 	return text + ": add its CRD to the files, or name it with --crds"
 }
 
-// Candidates returns the accepted CRDs that apply to the objects of a kind in a file, one for each definition: those of
-// the first rank that has one. file is its Source.Path. Without one, the error is a *RejectedCRDError or a
-// *WithoutCRDError.
+// Candidates returns the CRDs that apply to the objects of a kind in a file: the accepted ones of the first rank that
+// has any. Of CRDs with the same definition, it returns only the first. file is the Source.Path of the file. If there
+// is no accepted CRD, the error is a *RejectedCRDError or a *WithoutCRDError.
 func (w *Workspace) Candidates(ctx context.Context, apiVersion, kind, file string) (list []*CRD, err error) {
 	if only := w.ofKind(apiVersion, kind); len(only) == 1 && w.Compile(ctx, only[0]).Accepted {
 		return only, nil
@@ -83,7 +83,7 @@ func (c *Compiled) key(of *CRD) string {
 	return string(of.text())
 }
 
-// Combine combines answers of single CRDs that are the same: the verdict, the violations and the warnings are.
+// Combine merges answers of single CRDs that have the same verdict, violations and warnings.
 func Combine(answers []Answer) (combined []Answer) {
 	if len(answers) == 1 {
 		return answers

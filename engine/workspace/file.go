@@ -15,7 +15,7 @@ type File struct {
 	Manifests []*Manifest
 	// CRDs are those of Manifests that are CRDs.
 	CRDs []*CRD
-	// Skip says why the file is not read as manifests. Its Kind is "" for a file that is.
+	// Skip says why the file is not read as manifests. Its Kind is "" if the file is read.
 	Skip Skip
 	// Err says why the file cannot be read.
 	Err error
@@ -28,7 +28,7 @@ type Location struct {
 	Item   int    `json:"item,omitempty"` // of a list, from 1; 0 for a document
 }
 
-// Load reads a source and the manifests in it. skip, which may be nil, recognises files that are not manifests.
+// Load reads a source and the manifests in it. skip recognises files that are not manifests. It may be nil.
 func Load(ctx context.Context, s Source, skip *Filter) *File {
 	f := &File{Source: s}
 	if f.Skip = skip.Recognise(s); f.Skip.Kind != "" {
@@ -46,8 +46,8 @@ func Load(ctx context.Context, s Source, skip *Filter) *File {
 	return f
 }
 
-// Parse returns a file with the manifests of a text that is in memory. before is the number of lines before the text: a
-// part of a file, such as one of its lines, has the number of the first document in it.
+// Parse returns a file with the manifests of a text that is in memory. If the text is a part of a file, before is the
+// number of lines before it. Parse then adds before to the Location.Number of each manifest.
 func Parse(s Source, text []byte, before int) *File {
 	f := &File{Source: s}
 	f.parse(text, before)
@@ -93,7 +93,7 @@ func (m *Manifest) Where() string {
 // Title identifies the object in messages: CronTab default/hasty.
 func (m *Manifest) Title() string { return m.TitleAs(m.Kind) }
 
-// TitleAs is Title for an object of another kind than the manifest, which may be a Scale.
+// TitleAs is Title with another kind than that of the manifest, for example for a manifest that is a Scale.
 func (m *Manifest) TitleAs(kind string) string {
 	if m.Err != nil {
 		return "unreadable document"
@@ -119,7 +119,7 @@ func (m *Manifest) Path() string {
 	return m.In.Path
 }
 
-// ErrorAt returns the position of an error in the file, or else identifies the manifest.
+// ErrorAt returns FILE:LINE for an error on a line of the file, or Where if line is 0.
 func (m *Manifest) ErrorAt(line int) string {
 	if line > 0 {
 		return fmt.Sprintf("%s:%d", OneLine(m.File), line)

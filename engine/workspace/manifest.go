@@ -21,9 +21,9 @@ type Manifest struct {
 	// Err says why the document cannot be read. It is an *engine.Error with the position in the text. Then the Identity is
 	// empty.
 	Err error
-	// Warnings are about the place of the document in the text.
+	// Warnings are about the text around the document, for example text that kubectl ignores.
 	Warnings []engine.Warning
-	// IsTemplate reports whether the document is a part of a template: see FilterOptions.Templates.
+	// IsTemplate reports whether the document is part of a template: see FilterOptions.Templates.
 	IsTemplate bool
 	// In is the file that has the manifest, nil for a document that is not part of a file.
 	In *File
@@ -102,8 +102,8 @@ func (m *Manifest) JSON() []byte {
 // Text returns the text that has the manifest.
 func (m *Manifest) Text() *value.Text { return m.origin.Text() }
 
-// Extent returns where the document is in the text, with the text after its end that kubectl ignores. For an item of a
-// list, it is the document that has the item.
+// Extent returns the offsets of the document in the text. They include text after the document that kubectl ignores.
+// For an item of a list, they are those of the document that contains the item.
 func (m *Manifest) Extent() (begin, end int) {
 	if m.whole == (value.Span{}) {
 		return m.begin, m.begin + len(m.text())

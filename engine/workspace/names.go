@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// IsFileName reports whether a file of a directory can contain manifests. Editors and kubelets create hidden files.
+// IsFileName reports whether a file with this name can contain manifests. Hidden files, which editors and kubelets
+// create, cannot.
 func IsFileName(name string) bool {
 	return !strings.HasPrefix(name, ".") && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name))
 }

@@ -10,16 +10,16 @@ import (
 	"github.com/crdeval/crdeval/engine"
 )
 
-// placeholder matches what tools replace before they apply a manifest: ${NAME} and ${NAME:=default} of Flux and envsubst,
-// {{ name }} and {% name %} of templates.
+// placeholder matches texts that tools replace before they apply a manifest: ${NAME} and ${NAME:=default} of Flux and
+// envsubst, {{ name }} and {% name %} of templates.
 var placeholder = regexp.MustCompile(variable + `|\{\{.*\}\}|\{%.*%\}`)
 
 const variable = `\$\{[A-Za-z_][A-Za-z0-9_]*([:=?+-][^}]*)?\}`
 
 var variables = regexp.MustCompile(variable)
 
-// Placeholders returns why a rejected object is skipped: each of its violations is about a value with placeholders. The
-// object would be another one when it is applied. The Kind is "" for other objects.
+// Placeholders returns why a rejected object is skipped: each of its violations is about a value with placeholders,
+// which another tool replaces before it applies the object. The Kind is "" for other objects.
 func Placeholders(m *Manifest, v *engine.Verdict) Skip {
 	if v.Allowed || len(v.Violations) == 0 || !placeholder.Match(m.text()) {
 		return Skip{}

@@ -10,11 +10,10 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// The functions of this file are for doors that send a document to a service, which does not know the Origin. They go
-// away with these doors.
+// The functions of this file are for callers that send a document to a service, which does not know its Origin.
 
-// Position returns a position in the text. pointer is the JSON pointer of a field of the manifest, and own is its
-// position in the document alone.
+// Position returns the position of a field in the text. pointer is the JSON pointer of the field in the manifest, and
+// own is its position in the document alone.
 func (m *Manifest) Position(pointer string, own engine.Position) engine.Position {
 	if m.origin.Converted() {
 		return m.origin.Follow(pointer)
@@ -34,8 +33,8 @@ func (m *Manifest) Position(pointer string, own engine.Position) engine.Position
 
 var lineInText = regexp.MustCompile(`\bline (\d+)\b`)
 
-// Describe returns the text of an error about the manifest, with line numbers of the text, and the position of the
-// error. line and column are 0 if they are unknown.
+// Describe returns the message of an error about the manifest, and the position of the error. Line numbers, also those
+// in the message, are those of the text. line and column are 0 if they are unknown.
 func (m *Manifest) Describe(err error) (text string, line, column int) {
 	var e *engine.Error
 	var syntax *value.SyntaxError
@@ -57,7 +56,7 @@ func (m *Manifest) Describe(err error) (text string, line, column int) {
 	return text, line, column
 }
 
-// FileLines replaces the line numbers in a message about the document by those of the text.
+// FileLines replaces the line numbers in a message about the document with those of the text.
 func (m *Manifest) FileLines(message string) string {
 	return ShiftLines(message, max(0, m.Text().Position(m.begin).Line-1))
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// Skip is why a file or a document is not evaluated. The zero Skip means that it is.
+// Skip says why a file or a document is not evaluated. The zero Skip means that it is evaluated.
 type Skip struct {
 	// Kind is for counts: Helm template, kustomization.
 	Kind string
-	// Reason is a part of a sentence: template of the Helm chart charts/app.
+	// Reason is a phrase for messages: template of the Helm chart charts/app.
 	Reason string
 }
 
@@ -54,12 +54,13 @@ type Filter struct {
 
 // FilterOptions configure a Filter.
 type FilterOptions struct {
-	// Root is the folder of the repository: charts and kustomizations above it do not count. Working is the folder to
-	// which messages are relative. Both are paths in the file system.
+	// Root is the folder of the repository. The filter ignores charts and kustomizations above it. Paths in messages
+	// are relative to Working. Both are paths in the file system.
 	Root, Working string
-	// Exclude has globs of files and folders, relative to Working or Root. A glob without a slash matches names.
+	// Exclude has globs of files and folders, relative to Working or Root. A glob without a slash matches base names.
 	Exclude []string
-	// Templates says that files with template actions, of which no document can be read, are templates.
+	// Templates enables the search for templates outside of charts: files with template actions, and with a document
+	// that cannot be read. In such a file, this document and those with placeholders are parts of the template.
 	Templates bool
 }
 
@@ -89,7 +90,7 @@ func (f *Filter) Visit(paths ...string) {
 	}
 }
 
-// Recognise returns why a source is not read as manifests.
+// Recognise returns why a source is not read as manifests, or the zero Skip.
 func (f *Filter) Recognise(s Source) Skip {
 	if f == nil || s.Path == "" {
 		return Skip{}

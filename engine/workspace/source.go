@@ -20,7 +20,7 @@ type Source struct {
 	Path string
 	// Given says that the user named the text as a source of CRDs. Its CRDs take precedence over all others.
 	Given bool
-	// Read returns the text. Its size is bounded, and it ends when the context does.
+	// Read returns the text. It bounds the size of the text, and fails when the context ends.
 	Read func(ctx context.Context) ([]byte, error)
 }
 
@@ -72,8 +72,8 @@ func unnamed(err error) error {
 // readPart is how many bytes are read between two checks of the context.
 const readPart = 1 << 20
 
-// ReadBounded reads at most limit bytes. size is the size of the text, 0 if it is not known. It returns an error for a
-// longer text, and when the context ends.
+// ReadBounded reads a text of at most limit bytes. size is its expected size, 0 if it is unknown. It returns an error
+// if the text is longer, or when the context ends.
 func ReadBounded(ctx context.Context, r io.Reader, size, limit int64) ([]byte, error) {
 	tooLarge := fmt.Errorf("it is larger than %d MiB: split it", limit>>20)
 	if size > limit {

@@ -10,11 +10,11 @@ import (
 
 // WalkOptions configure Walk.
 type WalkOptions struct {
-	// Recursive includes subfolders. Hidden ones are left out, as are links to folders.
+	// Recursive includes subfolders, except hidden ones and links to folders.
 	Recursive bool
-	// Skips, if not nil, reports whether subfolders with a name are left out as well.
+	// Skips, if not nil, reports whether to skip subfolders with a name.
 	Skips func(name string) bool
-	// Name returns the name for messages of a path. nil: the path itself.
+	// Name returns the name of a path in messages. If Name is nil, it is the path itself.
 	Name func(path string) string
 	// Limit bounds the size of a file. 0 means MaxSourceBytes.
 	Limit int64
@@ -25,7 +25,7 @@ type WalkOptions struct {
 var errDangling = errors.New("no such file or directory: the symbolic link leads nowhere")
 
 // Walk yields the sources of the manifest files in a folder, sorted by path. A file or folder that cannot be read is a
-// source whose Read returns the error. Pipes, devices and sockets are left out.
+// source whose Read returns the error. Walk skips pipes, devices and sockets.
 func Walk(fsys fs.FS, root string, o WalkOptions) iter.Seq[Source] {
 	if o.Name == nil {
 		o.Name = func(path string) string { return path }
