@@ -17,10 +17,10 @@ type admitCommand struct {
 	Old   []string `help:"File or directory with existing objects. A write of an object with the same kind, namespace and name is an update." placeholder:"FILE" sep:"none"`
 	inputFlags
 
-	Base string `env:"-" help:"Evaluate only the files that changed since the merge base of HEAD and this commit, such as origin/main; all files if a CRD changed. Objects and CRDs that existed are updated. Needs --repository." placeholder:"COMMIT"`
+	Base string `env:"-" help:"Evaluate only the files that changed since the merge base of HEAD and this commit, such as origin/main. If a CRD changed, evaluate all files. Objects and CRDs that existed before are checked as updates. Needs --repository." placeholder:"COMMIT"`
 
-	AllowMissingCRDs bool `name:"allow-missing-crds" help:"Objects without a CRD are counted, but are no errors."`
-	AllowEmpty       bool `help:"A run that evaluates nothing is no error, such as a hook that gets only templates."`
+	AllowMissingCRDs bool `name:"allow-missing-crds" help:"Count objects without a CRD, but do not treat them as errors."`
+	AllowEmpty       bool `help:"Exit with 0 if nothing is evaluated, for example in a hook that gets only templates."`
 
 	Namespace       string  `short:"n" default:"default" help:"Namespace of objects without one."`
 	Subresource     string  `help:"Update a subresource: status, or scale (the files contain autoscaling/v1 Scales). Needs --old or a patch." placeholder:"NAME" enum:",status,scale" default:""`
@@ -29,7 +29,7 @@ type admitCommand struct {
 	Type            string  `default:"merge" enum:"merge,json" help:"Type of the patch: merge (RFC 7386) or json (RFC 6902)."`
 	FieldValidation string  `default:"strict" enum:"strict,warn,ignore" help:"Handling of unknown and duplicate fields: strict (reject, the default of kubectl), warn (the default of API servers), ignore."`
 
-	Output        string `short:"o" default:"text" enum:"text,json,junit,sarif,github,yaml,stored,table,wide" help:"text; json: a line for each object; junit: a test case for each object; sarif: a SARIF 2.1.0 log; github: annotations of GitHub Actions; yaml: the objects as the API server returns them; stored: as it stores them; table, wide: like kubectl get."`
+	Output        string `short:"o" default:"text" enum:"text,json,junit,sarif,github,yaml,stored,table,wide" help:"text; json: a line for each object; junit: a test case for each object; sarif: a SARIF 2.1.0 log; github: GitHub Actions annotations; yaml: the objects as the API server returns them; stored: as it stores them; table, wide: like kubectl get."`
 	Explain       bool   `help:"Also print defaulted fields, ratcheted violations, and the values in rules that failed."`
 	Quiet         bool   `short:"q" help:"With text output, print only objects with violations, warnings or errors."`
 	FieldSelector string `help:"With yaml, stored, table and wide: print only objects that match this selector, such as spec.color=blue." placeholder:"SELECTOR"`
@@ -51,7 +51,7 @@ func (*admitCommand) Help() string {
 
 Files are JSON or YAML, with one or several documents, or lists. CRDs come from --crds, from the files, or with --repository also from the rest of the git repository. A CRD that has the condition Established, as in the output of kubectl get crd -o yaml, is used without validation. Other CRDs are validated first. With --server, the given CRDs take precedence over registered ones, for this run only.
 
-Exit code 0: no CRD and no object is rejected. Exit code 1: a CRD or an object is rejected. Exit code 2: a document could not be checked (for example an object without a CRD), or the usage is wrong. All documents are checked, even after errors. If both 1 and 2 apply, the exit code is 2.
+Exit code 0: no CRD and no object is rejected. Exit code 1: a CRD or an object is rejected. Exit code 2: a document could not be checked (for example an object without a CRD), nothing was evaluated, or the usage is wrong. All documents are checked, even after errors. If both 1 and 2 apply, the exit code is 2.
 
 Helm templates, kustomizations and their patches are skipped. Flags can also be set in .crdeval.yaml.`
 }

@@ -14,13 +14,13 @@ import (
 // inputFlags are the flags of commands that read a repository.
 type inputFlags struct {
 	Recursive      bool `short:"R" help:"Include subdirectories of directories. Like kubectl, does not follow symbolic links to directories."`
-	SkipOtherKinds bool `help:"Skip documents that are not for this command, such as ConfigMaps or Helm values. Default: they are errors."`
-	Verbose        bool `short:"v" help:"With text output, list each skipped document."`
+	SkipOtherKinds bool `help:"Skip documents that are not for this command, such as Helm values. Default: they are errors."`
+	Verbose        bool `short:"v" help:"With text output, list each skipped file and document."`
 }
 
 type checkCommand struct {
 	Files           []string `arg:"" help:"Files or directories with CRDs; - for stdin." name:"file"`
-	Output          string   `short:"o" default:"text" enum:"text,json,junit,sarif,github" help:"text; json: a line for each CRD; junit: a test case for each CRD; sarif: a SARIF 2.1.0 log; github: annotations of GitHub Actions."`
+	Output          string   `short:"o" default:"text" enum:"text,json,junit,sarif,github" help:"text; json: a line for each CRD; junit: a test case for each CRD; sarif: a SARIF 2.1.0 log; github: GitHub Actions annotations."`
 	Old             []string `help:"File, directory, https:// URL or kube://CONTEXT with existing CRDs. A CRD with the same name is checked as an update." placeholder:"FILE" sep:"none"`
 	FieldValidation string   `default:"strict" enum:"strict,warn,ignore" help:"Handling of unknown and duplicate fields: strict (reject, the default of kubectl), warn (the default of API servers), ignore."`
 	inputFlags
@@ -32,7 +32,7 @@ type checkCommand struct {
 func (*checkCommand) Help() string {
 	return `Checks CustomResourceDefinitions as an API server does. Prints for each CRD whether it is accepted, its violations with their positions, its versions in order of priority, the cost of its rules, and the oldest Kubernetes minor version that it works with.
 
-Files are JSON or YAML, with one or several documents, or lists. A document with crd and without a kind has the conversion rules of a CRD. Rules are checked after all CRDs, and their laws are tested on generated objects. The CRDs of a run are registered one after the other, as in one cluster: a later CRD of the same name is an update, and conflicting names are reported. With --repository, a CRD is an update only of one of --old: folders of a repository can have different versions of a CRD. With --server, each CRD is checked as if it were registered with the service, but nothing is registered.
+Files are JSON or YAML, with one or several documents, or lists. A document with the field crd and without a kind contains the conversion rules of a CRD. These rules are checked after all CRDs, and their laws are tested on generated objects. The CRDs of a run are registered one after the other, as in one cluster: a later CRD of the same name is an update, and conflicting names are reported. With --repository, a CRD is checked as an update only of a CRD of --old, because folders of a repository can have different versions of a CRD. With --server, each CRD is checked as if it were registered with the service, but nothing is registered.
 
 Exit code 0: all CRDs are accepted. Exit code 1: a CRD is rejected. Exit code 2: a document could not be checked, or the usage is wrong. All documents are checked, even after errors.
 

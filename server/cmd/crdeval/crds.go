@@ -28,9 +28,9 @@ func (*crdsCommand) Help() string {
     - url: https://example.com/crds.yaml
       sha256: (pull adds the digest)
 
-check, admit and lsp read the fetched files, and never the URLs. pull fetches each file whose digest differs or is missing, and adds missing digests to .crdeval.yaml. If a URL has another content than its digest, pull does not write the file. A file has at most 64 MiB and takes at most 30 seconds. Hosts with addresses that are not public are rejected.
+Only pull fetches the URLs. admit and lsp use the fetched files like files of --crds. pull fetches each file that is missing or does not match its digest, and adds missing digests to .crdeval.yaml. If the content of a URL does not match its digest, pull does not write the file. A file has at most 64 MiB, and its download takes at most 30 seconds. pull connects only to public addresses.
 
-Exit code 0: all files have their digests. Exit code 1: with list, a file is missing or has another digest. Exit code 2: a file could not be fetched, or the usage is wrong.`
+Exit code 0: all files match their digests. Exit code 1: with list, a file is missing or does not match its digest. Exit code 2: a file could not be fetched, or the usage is wrong.`
 }
 
 func (c *crdsCommand) Validate() error {

@@ -19,7 +19,7 @@ type lspCommand struct {
 	CRDs            []string `name:"crds" help:"File, directory or https:// URL with CRDs, in addition to those of the workspace. Directories include their subdirectories." placeholder:"FILE" sep:"none"`
 	Exclude         []string `help:"Skip files and directories that match this glob. Repeatable." placeholder:"GLOB" sep:"none"`
 	SkipKind        []string `help:"Skip objects of this kind. Repeatable." placeholder:"KIND[.GROUP]"`
-	FieldValidation string   `default:"" enum:",strict,warn,ignore" help:"Report unknown and duplicate fields as errors (strict), as warnings (warn) or not (ignore). Default: strict." placeholder:"MODE"`
+	FieldValidation string   `default:"" enum:",strict,warn,ignore" help:"Report unknown and duplicate fields as errors (strict) or as warnings (warn). ignore: report only unknown fields with a hint, as notes. Default: strict." placeholder:"MODE"`
 	Namespace       string   `short:"n" help:"Namespace of objects without one. Default: default." placeholder:"NAME"`
 	KubernetesMinor int      `default:"0" help:"Check CRDs as Kubernetes 1.N does. Default: the latest supported version." placeholder:"N"`
 	Config          string   `env:"-" help:"File with settings. Default: .crdeval.yaml in the first folder of the workspace, or in the nearest parent within the repository." placeholder:"FILE"`

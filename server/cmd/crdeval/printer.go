@@ -15,7 +15,7 @@ import (
 type ciFlags struct {
 	Summary string `help:"Append a summary in Markdown to this file, for example to \"$GITHUB_STEP_SUMMARY\"." placeholder:"FILE"`
 
-	Repository bool     `help:"Check a repository: like --recursive and --skip-other-kinds. Also skip templates: files with {{ of which no document is YAML."`
+	Repository bool     `help:"Check a repository: like --recursive and --skip-other-kinds. Also skip templates: documents that are not YAML, in files with {{ or {%."`
 	Exclude    []string `help:"Skip files and directories that match this glob, such as vendor or deploy/**/generated-*.yaml. Repeatable." placeholder:"GLOB" sep:"none"`
 	SkipKind   []string `help:"Skip documents of this kind. Repeatable." placeholder:"KIND[.GROUP]"`
 	Config     string   `env:"-" help:"File with settings. Default: .crdeval.yaml in the working directory, or in the nearest parent within the repository." placeholder:"FILE"`

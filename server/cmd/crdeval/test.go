@@ -15,7 +15,7 @@ type testCommand struct {
 	Files     []string `arg:"" help:"Files or directories with suites; - for stdin." name:"file"`
 	CRDs      []string `name:"crds" help:"File or directory with CRDs, in addition to those of the suites. For suites in OpenShift's format, they replace the CRDs of the project." placeholder:"FILE" sep:"none"`
 	Names     string   `name:"run" help:"Run only the tests whose names match this regular expression." placeholder:"REGEXP"`
-	Output    string   `short:"o" default:"text" enum:"text,json,junit,sarif,github" help:"text; json: a line for each test; junit: a test case for each test; sarif: a SARIF 2.1.0 log; github: annotations of GitHub Actions."`
+	Output    string   `short:"o" default:"text" enum:"text,json,junit,sarif,github" help:"text; json: a line for each test; junit: a test case for each test; sarif: a SARIF 2.1.0 log; github: GitHub Actions annotations."`
 	Coverage  bool     `help:"Also print the rules, defaults, enum values and branches of anyOf and oneOf that no test uses. Needs -o text or json."`
 	Recursive bool     `short:"R" help:"Include subdirectories of directories. Like kubectl, does not follow symbolic links to directories."`
 	Verbose   bool     `short:"v" help:"With text output, also list the tests that passed and the files without suites."`
