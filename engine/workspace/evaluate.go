@@ -121,10 +121,11 @@ func (a *Answer) same(v *engine.Verdict, err error) bool {
 		return a.Err != nil && err != nil && a.Err.Error() == err.Error()
 	}
 	sameViolation := func(a, b engine.Violation) bool { return a.Pointer == b.Pointer && a.Error() == b.Error() }
+	sameWarning := func(a, b engine.Warning) bool { return a.Pointer == b.Pointer && a.Type == b.Type && a.Text == b.Text }
 	if r := a.Verdict.Rejection; r != nil && v.Rejection != nil && r.Message != v.Rejection.Message {
 		return false
 	}
-	return a.Verdict.Allowed == v.Allowed && slices.Equal(a.Verdict.Warnings, v.Warnings) &&
+	return a.Verdict.Allowed == v.Allowed && slices.EqualFunc(a.Verdict.Warnings, v.Warnings, sameWarning) &&
 		slices.EqualFunc(a.Verdict.Violations, v.Violations, sameViolation)
 }
 

@@ -125,6 +125,19 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
+// TestCombine: answers with the same warnings, at the same place, are the same.
+func TestCombine(t *testing.T) {
+	answer := func(text string) Answer {
+		at := &engine.Position{Line: 5, Column: 10}
+		return Answer{CRDs: []*CRD{{}}, Verdict: &engine.Verdict{Allowed: true, Warnings: []engine.Warning{{
+			Type: engine.TypeUnknownField, Text: text, Pointer: "/spec/b", Position: at}}}}
+	}
+	const one, other = `unknown field "spec.b"`, `unknown field "spec.c"`
+	if got := Combine([]Answer{answer(one), answer(other), answer(one)}); len(got) != 2 || len(got[0].CRDs) != 2 {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestSimilar(t *testing.T) {
 	w, _ := load(t, map[string]string{"c.yaml": crdText("HTTPRoute", []string{"v1"}, "a")})
 	for _, tc := range []struct{ apiVersion, kind, want string }{

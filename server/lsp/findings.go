@@ -143,6 +143,9 @@ func (w *folders) document(ctx context.Context, manifests []*workspace.Manifest,
 // findings returns the findings of a manifest.
 func (w *folders) findings(ctx context.Context, r *result, m *workspace.Manifest, settings Settings) (
 	list []diagnosis.Finding) {
+	if m.IsTemplate || m.Err != nil && !m.MayBeObject() {
+		return nil
+	}
 	list = diagnosis.OfManifest(m)
 	switch w.set().Classify(m) {
 	case workspace.ClassCRD:

@@ -232,6 +232,7 @@ func TestContext(t *testing.T) {
 func TestSettings(t *testing.T) {
 	root := workspaceWith(t, map[string]string{
 		"crd.yaml": crd, "templates/a.yaml": object, "a.yaml": object, "b.yaml": "a: {{ .Values.b }}: c\n", "c.yaml": object,
+		"parts.yaml": object + "---\n{{ if .Values.b }}: c\n", "plain.json": "{a: // comment\n1}",
 	})
 	path := repository.PathOf(root)
 	filter, err := workspace.NewFilter(repository.FS(), workspace.FilterOptions{
@@ -250,7 +251,7 @@ func TestSettings(t *testing.T) {
 			SkipKind: func(_, kind string) bool { return kind == "Skipped" },
 		}, nil
 	}})
-	for name, want := range map[string]int{"templates/a.yaml": 0, "a.yaml": 1, "b.yaml": 0} {
+	for name, want := range map[string]int{"templates/a.yaml": 0, "a.yaml": 1, "b.yaml": 0, "parts.yaml": 1, "plain.json": 0} {
 		c.open(name)
 		if list := c.diagnostics(name); len(list) != want {
 			t.Errorf("%s: %+v, want %d diagnostics", name, list, want)

@@ -46,6 +46,9 @@ func (a *admission) candidates(ctx context.Context, o *outcome) (crds []*workspa
 	case reason != "":
 		o.skip(skipKind, reason)
 	case w.IsTemplate:
+		if w.Err != nil {
+			o.Class = workspace.ClassUnreadable
+		}
 		o.skip(workspace.SkipTemplate, "a part of a template: it contains {{ or {%")
 	case w.AsCRD() != nil:
 		o.Class = workspace.ClassFragment

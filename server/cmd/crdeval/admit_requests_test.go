@@ -97,10 +97,10 @@ func TestAdmitRepository(t *testing.T) {
 		want []string
 	}{
 		{". ", exitError, []string{"values.yaml:1: a document without a kind: error: ", "kite.yaml: Kite a: allowed", "not checked: 1 object of built-in kinds", "1 document could not be checked"}},
-		{"--skip-other-kinds .", 0, []string{"kite.yaml: Kite a: allowed\n1 object: 1 allowed, 0 rejected\nnot checked: 1 object of built-in kinds\nskipped 1 document: 1 that are not manifests\n"}},
-		{"--skip-other-kinds -R kite.yaml below", exitRejected, []string{"below/kite.yaml: Kite b: rejected\n", "2 objects: 1 allowed, 1 rejected\nskipped 1 document: 1 that are not manifests\n"}},
+		{"--skip-other-kinds .", 0, []string{"kite.yaml: Kite a: allowed\n1 object: 1 allowed, 0 rejected\nnot checked: 1 object of built-in kinds\nskipped 1 document: 1 that is not a manifest\n"}},
+		{"--skip-other-kinds -R kite.yaml below", exitRejected, []string{"below/kite.yaml: Kite b: rejected\n", "2 objects: 1 allowed, 1 rejected\nskipped 1 document: 1 that is not a manifest\n"}},
 		{"--skip-other-kinds -R .", exitError, []string{"more/version.yaml:1: Kite d: error: ", "skipped 4 documents: 4 that are not manifests\n"}},
-		{"--skip-other-kinds none", exitError, []string{"0 objects: 0 allowed, 0 rejected\nskipped 1 document: 1 that are not manifests\n", "nothing was evaluated"}},
+		{"--skip-other-kinds none", exitError, []string{"0 objects: 0 allowed, 0 rejected\nskipped 1 document: 1 that is not a manifest\n", "nothing was evaluated"}},
 		{"-v cm.yaml", exitError, []string{"cm.yaml:1: ConfigMap a: not checked: ConfigMap is a built-in kind"}},
 		{"-o junit cm.yaml", exitError, []string{`tests="1" failures="0" errors="0" skipped="1"`, `<skipped message="the kind is built in`}},
 		{"-o json cm.yaml", exitError, []string{`"class":"built-in kind"`, `"builtin":1`}},

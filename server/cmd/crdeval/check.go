@@ -166,6 +166,8 @@ func (c *checkCommand) document(ctx context.Context, with registrar, s *workspac
 			"or use --skip-other-kinds", crdGroup, workspace.CRDKind)
 	case s.AsCRD() != nil && s.AsCRD().IsFragment() && c.Repository && !c.names(s.File):
 		j.skip(string(workspace.ClassFragment), "the CustomResourceDefinition has no group, kind or versions")
+	case s.Err != nil && c.Repository && !s.MayBeObject():
+		j.skip(string(workspace.ClassUntyped), "it cannot be read, and its file has no apiVersion and no kind")
 	case s.IsTemplate:
 		j.skip(workspace.SkipTemplate, "a part of a template: it contains {{ or {%")
 	default:

@@ -59,6 +59,9 @@ func (t *tally) crd(j *crdReport) {
 	switch s := j.source; {
 	case s.Conversion:
 		c = &t.rules
+	case s.Err != nil && j.Skipped == "":
+		t.documents++
+		return
 	case j.Error != "" && s.Err == nil && s.AsCRD() == nil:
 		t.others++
 		return
@@ -179,6 +182,8 @@ func kindsOf(kinds map[string]int) string {
 			parts = append(parts, fmt.Sprintf("%d %spatches", n, noun))
 		case kind == skipKind:
 			parts = append(parts, fmt.Sprintf("%d %s", n, kind))
+		case kind == string(workspace.ClassUntyped) && n == 1:
+			parts = append(parts, "1 that is not a manifest")
 		case kind == string(workspace.ClassUntyped):
 			parts = append(parts, fmt.Sprintf("%d that are not manifests", n))
 		default:
