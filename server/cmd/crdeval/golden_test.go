@@ -53,7 +53,6 @@ func TestGolden(t *testing.T) {
 		{"check-again", "check again.yaml buoys.yaml rejected.yaml buoys.yaml"},
 		{"check-again-json", "check -o json buoys.yaml rejected.yaml"},
 		{"check-again-old", "check --skip-other-kinds --old old.yaml new.yaml again.yaml"},
-		{"check-unreadable-json", "check admit-unreadable-crd.yaml -o json"},
 		{"check-old-unreadable", "check --old objects.yaml new.yaml"},
 		{"check-conversion", "check hosts.yaml"},
 		{"check-conversion-json", "check hosts.yaml -o json"},
