@@ -226,8 +226,9 @@ func TestRead(t *testing.T) {
 		"\ufeffa: 1\n---\n\ufeffb: 2\n":      `1 {"a":1}|2 {"b":2}`,
 		"a: 1\r\n---\r\nb: \"x\r\n  y\"\r\n": `1 {"a":1}|2 {"b":"x y"}`,
 		"\xff\xfea\x00:\x00 \x001\x00":       `1 {"a":1}`,
-		"\xfe\xff\x00{\x00}\x00\n\x00b\x00:":  `1 {}|2:1 invalid JSON: kubectl does not read such a short text as YAML`,
-		"\xfe\xff\x00-\x00 \x00\xe9\x00":      "1 [\"é\ufffd\"]", // half a unit at the end
+		"\xfe\xff\x00{\x00}\x00\n\x00b\x00:": `1 {}|2:1 invalid JSON: kubectl does not read such a short text as YAML`,
+		"\xfe\xff\x00-\x00 \x00\xe9\x00":     "1 [\"é\ufffd\"]", // half a unit at the end
+		"{\"a\": 1}\n{\"b\": \"é\xff\"}":     `1 {"a": 1}|2:9 invalid JSON: this byte is not UTF-8`,
 		"a: \"x\n---\ny\"\n":                 `1:4 invalid YAML: the quoted text that begins here does not end|2 "y\""`,
 		"\n \n\t{\"a\": 1}":                  `1 {"a": 1}`,
 		"kind: TplList\napiVersion: v1\nitems:\n- a: 1\n- {}\n- kind: X\n":                          `1.1 {"apiVersion":"v1","kind":"Tpl","a":1}|1.2 {"apiVersion":"v1","kind":"Tpl"}|1.3 {"kind":"X"}`,

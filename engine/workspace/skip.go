@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"fmt"
 	"io/fs"
 	"path"
@@ -175,15 +176,39 @@ func (f *Filter) show(file string) string {
 	return file
 }
 
-// action matches an action of a template on a line without quotes and comments before it: of Go, Helm and Jinja.
-var action = regexp.MustCompile(`(?m)^[^"'#\n]*(\{\{|\{%)`)
+var (
+	// action matches a line with an action of a template and without quotes and comments before it: of Go, Helm and Jinja.
+	action = regexp.MustCompile(`^[^"'#]*(\{\{|\{%)`)
+	// block matches a line before a block scalar.
+	block = regexp.MustCompile(`(^|[-:?]\s+|\s)[|>][-+0-9]*\s*(#.*)?$`)
+)
+
+// hasAction reports whether a text has an action of a template outside of strings and comments.
+func hasAction(text []byte) bool {
+	scalar := -1 // the indentation of the line before a block scalar
+	for line := range bytes.Lines(text) {
+		line = bytes.TrimRight(line, "\r\n")
+		indent := len(line) - len(bytes.TrimLeft(line, " "))
+		if scalar >= 0 && (indent > scalar || len(bytes.TrimSpace(line)) == 0) {
+			continue
+		}
+		scalar = -1
+		if action.Match(line) {
+			return true
+		}
+		if block.Match(line) {
+			scalar = indent
+		}
+	}
+	return false
+}
 
 // template marks the documents of a file that are parts of a template, if the file is one: it has template actions, and a
 // document of it cannot be read. It returns why the file is skipped if all documents are.
 func (f *Filter) template(of *File, text []byte) Skip {
 	unreadable := func(m *Manifest) bool { return m.Err != nil }
 	first := slices.IndexFunc(of.Manifests, unreadable)
-	if f == nil || !f.templates || first < 0 || !action.Match(text) {
+	if f == nil || !f.templates || first < 0 || !hasAction(text) {
 		return Skip{}
 	}
 	skip := Skip{SkipTemplate, fmt.Sprintf("probably a template: it contains {{ or {%%, and is not YAML (%v)", of.Manifests[first].Err)}

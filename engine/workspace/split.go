@@ -58,6 +58,11 @@ func (r *reader) values(begin int) (yaml int) {
 		}
 		content := text[v.Begin:v.End]
 		if kind, items, isList := value.PeekList(content); isList && isListKind(kind) || json.Valid(content) {
+			if wrong := invalidUTF8(content); wrong >= 0 { // kubectl replaces it
+				r.unreadable(v.Begin+wrong, "invalid JSON: this byte is not UTF-8")
+				at = v.End
+				continue
+			}
 			m := part(r.text, v.Begin, v.End, true)
 			if isListKind(kind) {
 				m.Kind, m.list = kind, items
@@ -76,6 +81,20 @@ func (r *reader) values(begin int) (yaml int) {
 			return -1
 		}
 		return next
+	}
+}
+
+// invalidUTF8 returns the offset of the first byte that is not UTF-8, or -1.
+func invalidUTF8(text []byte) int {
+	if utf8.Valid(text) {
+		return -1
+	}
+	for at := 0; ; {
+		c, size := utf8.DecodeRune(text[at:])
+		if c == utf8.RuneError && size == 1 {
+			return at
+		}
+		at += size
 	}
 }
 

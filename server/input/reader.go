@@ -126,12 +126,15 @@ func (r Reader) local(name string) (all []workspace.Source) {
 	if len(all) > 0 {
 		return all
 	}
-	reason := "the directory has no .yaml, .yml or .json file"
+	err = ErrNoFile
 	if !r.Recursive {
-		reason += "; use -R to include subdirectories"
+		err = fmt.Errorf("%w; use -R to include subdirectories", err)
 	}
-	return []workspace.Source{failed(name, reason)}
+	return []workspace.Source{{Name: name, Read: func(context.Context) ([]byte, error) { return nil, err }}}
 }
+
+// ErrNoFile is the error of a folder without a file that can have manifests.
+var ErrNoFile = errors.New("the directory has no .yaml, .yml or .json file")
 
 // cause returns the error of the operating system, without the name of the file.
 func cause(err error) error {

@@ -186,6 +186,9 @@ func (w *folders) checkObject(ctx context.Context, r *result, m *workspace.Manif
 			options := engine.EvaluationOptions{
 				FieldValidation: settings.FieldValidation, View: engine.ViewChanged, CompleteMetadata: true,
 			}
+			if m.HasPlaceholders() {
+				options.Trace = engine.TraceFailed // of the values that the rules read
+			}
 			verdict, err := d.Validate(ctx, item, options)
 			if err != nil && !item.OldObject.Absent() { // the stored object is invalid
 				item.OldObject = engine.Document{}

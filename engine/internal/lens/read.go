@@ -11,24 +11,31 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// IsFile reports whether a document is a conversion file: an object with crd and without kind and apiVersion.
+// IsFile reports whether a document is a conversion file: an object with the name of a CRD and another field of such a
+// file, without kind and apiVersion. Other documents, such as values of Helm, can have a field crd, too.
 func IsFile(d *value.Doc, root uint32) bool {
-	return d.Field(root, "crd") != 0 && d.Field(root, "kind") == 0 && d.Field(root, "apiVersion") == 0
+	crd := d.Field(root, "crd")
+	if crd == 0 || d.Nodes[crd].Kind != value.String || d.Field(root, "kind") != 0 || d.Field(root, "apiVersion") != 0 {
+		return false
+	}
+	return slices.ContainsFunc(fields, func(name string) bool { return d.Field(root, name) != 0 })
 }
+
+// fields are the fields of a conversion file beside crd.
+var fields = []string{"hub", "between", "rules", "except", "conversions"}
 
 // Read reads a conversion file from a tree. It returns nil if there are violations. Their paths are paths in the file.
 func Read(d *value.Doc, root uint32) (*File, []violation.Violation) {
 	r := reader{d: d}
 	f := &File{}
-	fields := r.object(root, nil, "an object with crd, between and rules", "crd", "hub", "between", "rules", "except",
-		"conversions")
-	if f.CRD = r.text(fields["crd"], true); fields["hub"].node != 0 {
-		f.Hub = r.text(fields["hub"], true)
+	have := r.object(root, nil, "an object with crd, between and rules", append([]string{"crd"}, fields...)...)
+	if f.CRD = r.text(have["crd"], true); have["hub"].node != 0 {
+		f.Hub = r.text(have["hub"], true)
 	}
 	list := []member{{root, nil}}
-	if all := fields["conversions"]; all.node != 0 {
+	if all := have["conversions"]; all.node != 0 {
 		for _, name := range []string{"between", "rules", "except"} {
-			if m := fields[name]; m.node != 0 {
+			if m := have[name]; m.node != 0 {
 				r.add(m.at, field.Forbidden(nil, "the file has conversions: move this into an item of it"))
 			}
 		}
@@ -36,9 +43,9 @@ func Read(d *value.Doc, root uint32) (*File, []violation.Violation) {
 	}
 	for _, m := range list {
 		if m.at != nil {
-			fields = r.object(m.node, m.at, "an object with between and rules", "between", "rules", "except")
+			have = r.object(m.node, m.at, "an object with between and rules", "between", "rules", "except")
 		}
-		f.pairs = append(f.pairs, r.pair(fields))
+		f.pairs = append(f.pairs, r.pair(have))
 	}
 	if len(r.found) > 0 {
 		return nil, r.found

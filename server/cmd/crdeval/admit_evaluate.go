@@ -29,10 +29,15 @@ func (a *admission) evaluate(ctx context.Context, writes []*write) ([]*outcome, 
 	}
 	open, err := a.screen(ctx, open)
 	if err == nil {
-		err = a.answer(ctx, open, a.options)
+		err = a.answerWithTraces(ctx, open)
 	}
 	for _, of := range open {
 		a.finish(of.outcome)
+		for i := range of.answers {
+			if v := of.answers[i].Verdict; v != nil && a.options.Trace == engine.TraceNone {
+				v.Traces, v.OmittedTraces = nil, 0 // of answerWithTraces
+			}
+		}
 	}
 	return outcomes, err
 }
@@ -107,6 +112,25 @@ func (a *admission) screen(ctx context.Context, list []asked) (others []asked, _
 		}
 	}
 	return others, nil
+}
+
+// answerWithTraces is answer with the options of the run. In a repository, objects with placeholders get traces: they
+// show whether a rule has read one.
+func (a *admission) answerWithTraces(ctx context.Context, list []asked) error {
+	traced := a.options
+	traced.Trace = engine.TraceFailed
+	var plain, placeholders []asked
+	for _, of := range list {
+		if a.command.Repository && of.write.HasPlaceholders() {
+			placeholders = append(placeholders, of)
+		} else {
+			plain = append(plain, of)
+		}
+	}
+	if err := a.answer(ctx, plain, a.options); err != nil {
+		return err
+	}
+	return a.answer(ctx, placeholders, traced)
 }
 
 // answer asks the evaluator, and sets the answers of outcomes.

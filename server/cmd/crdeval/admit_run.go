@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -106,10 +107,10 @@ func (c *admitCommand) admit(ctx context.Context, env environment) error {
 	return a.total.result()
 }
 
-// read reads the CRDs of --crds, and then the files. An unreadable file does not end the run, unless it is one of --crds.
+// read reads the CRDs of --crds, and then the files. An unreadable file does not end the run, unless --crds names it.
 func (a *admission) read(ctx context.Context, files input.Reader, w *writer) error {
 	for _, name := range slices.Concat(a.command.CRDs, a.command.sources) {
-		if err := a.readGiven(ctx, files, name); err != nil {
+		if err := a.readGiven(ctx, files, name, w); err != nil {
 			return err
 		}
 	}
@@ -122,6 +123,7 @@ func (a *admission) read(ctx context.Context, files input.Reader, w *writer) err
 		switch {
 		case ctx.Err() != nil:
 			return workspace.ErrInterrupted
+		case a.command.AllowEmpty && errors.Is(f.Err, input.ErrNoFile):
 		case f.Err != nil:
 			failed = append(failed, f)
 		default:
@@ -163,14 +165,17 @@ func (a *admission) read(ctx context.Context, files input.Reader, w *writer) err
 }
 
 // readGiven reads the CRDs and conversion rules of a name of --crds.
-func (a *admission) readGiven(ctx context.Context, files input.Reader, name string) error {
+func (a *admission) readGiven(ctx context.Context, files input.Reader, name string, w *writer) error {
 	found := false
 	for f := range files.Given(ctx, name) {
 		switch {
 		case ctx.Err() != nil:
 			return workspace.ErrInterrupted
-		case f.Err != nil:
+		case f.Err != nil && f.Name == name:
 			return fmt.Errorf("%s: %w", f.Name, f.Err)
+		case f.Err != nil:
+			a.total.unreadable = append(a.total.unreadable, f)
+			continue
 		}
 		found = found || f.Skip.Kind != "" || len(f.CRDs) > 0
 		if f.Skip.Kind == workspace.SkipHelmTemplate || f.Skip.Kind == workspace.SkipTemplate {
@@ -179,9 +184,9 @@ func (a *admission) readGiven(ctx context.Context, files input.Reader, name stri
 		a.workspace.Set(f)
 		for _, m := range f.Manifests {
 			if m.Err != nil {
-				return fmt.Errorf("%s: %w", m.ErrorAt(lineOf(m.Err, m)), m.Err)
+				a.writes = append(a.writes, w.write(m)) // which fails
 			}
-			found = found || m.Conversion
+			found = found || m.Conversion || m.Err != nil
 			a.addCRD(m)
 		}
 	}

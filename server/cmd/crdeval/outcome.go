@@ -70,6 +70,9 @@ func (o *outcome) fail(class workspace.Class, err error) {
 	}
 }
 
+// mayLackCRD reports whether no CRD of the kind is known, so that --allow-missing-crds applies.
+func (o *outcome) mayLackCRD() bool { return errors.As(o.err, new(*workspace.WithoutCRDError)) }
+
 // lineOf returns the line of an error in a file. If it is not known, it is that of the manifest, which may be nil.
 func lineOf(err error, m *workspace.Manifest) int {
 	var e *engine.Error

@@ -22,6 +22,7 @@ type tally struct {
 	warned               int                       // objects that were converted with warnings
 	builtIn              int                       // objects of built-in kinds
 	withoutCRD           map[string]map[string]int // objects, by group and kind
+	withoutVersion       int                       // of withoutCRD: the kind has a CRD, but not the version
 	allowMissing         bool                      // objects without a CRD are no errors
 	allowEmpty           bool                      // a run that evaluates nothing is no error
 	needsObjects         bool                      // a run that evaluates nothing is an error
@@ -84,6 +85,9 @@ func (t *tally) object(o *outcome) {
 			t.withoutCRD[group] = map[string]int{}
 		}
 		t.withoutCRD[group][o.Kind]++
+		if !o.mayLackCRD() {
+			t.withoutVersion++
+		}
 	case len(o.answers) > 1:
 		t.ambiguous++
 	case o.failure() != nil:
@@ -262,6 +266,8 @@ func (t *tally) result() error {
 		return incompleteError(counted(errs, "file") + " could not be read")
 	case errs > 0:
 		return incompleteError(fmt.Sprintf("%s could not be %s", counted(errs, "document"), cmp.Or(t.evaluated, "checked")))
+	case missing > 0 && t.allowMissing && t.withoutVersion > 0:
+		return incompleteError(have(t.withoutVersion, "object", "a version that its CRD does not have"))
 	case missing > 0 && !t.allowMissing:
 		return incompleteError(fmt.Sprintf("%s: give the CRDs with --crds, or use --allow-missing-crds",
 			have(missing, "object", "no CRD")))
@@ -325,7 +331,7 @@ func (t *tally) summary() summary {
 func (t *tally) run(counts string) *report.Run {
 	missing, _ := t.missing()
 	if t.allowMissing {
-		missing = 0
+		missing = t.withoutVersion
 	}
 	return &report.Run{Counts: counts, Skipped: t.files, Errors: t.errors() + missing}
 }

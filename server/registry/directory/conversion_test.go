@@ -189,7 +189,7 @@ func TestConversionFileErrors(t *testing.T) {
 	a, b := filepath.Join(dir, "a.yaml"), filepath.Join(dir, "b.yaml")
 	put(t, filepath.Join(dir, "hosts.yaml"), hostCRD(", port: {type: integer}"))
 	put(t, a, hostRules("drop: {path: spec.port}")+"---\n"+hostRules())
-	put(t, b, hostRules("stash: {path: spec.port, maxBytes: 99}")+"---\ncrd: 1\n")
+	put(t, b, hostRules("stash: {path: spec.port, maxBytes: 99}")+"---\ncrd: \"\"\nrules: []\n")
 	w := watch(t, newBackend(t), dir)
 	w.eventuallyRules("move drop")
 	w.logged(1, "level=ERROR", "two files contain the same conversion rules", "crd="+hostsName, "first="+a, "file="+b)
