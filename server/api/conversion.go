@@ -15,7 +15,7 @@ func (s *registryService) SetConversion(
 	if err := required("crd", r.GetCrd()); err != nil {
 		return nil, err
 	}
-	rules, err := given(originsOf(ctx), r.GetRules())
+	rules, err := givenManifest(originsOf(ctx), r.GetRules())
 	if err != nil {
 		return nil, err
 	}

@@ -92,10 +92,10 @@ func submission(ctx context.Context, r interface {
 		},
 		AsStored: r.GetAsStored(), FieldValidation: validation,
 	}
-	if s.Manifest, err = given(originsOf(ctx), r.GetManifest()); err != nil {
+	if s.Manifest, err = givenManifest(originsOf(ctx), r.GetManifest()); err != nil {
 		return s, err
 	}
-	if s.Conversion, err = given(originsOf(ctx), r.GetConversion()); err != nil {
+	if s.Conversion, err = givenManifest(originsOf(ctx), r.GetConversion()); err != nil {
 		return s, err
 	}
 	if s.Manifest.Absent() {

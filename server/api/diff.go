@@ -57,10 +57,10 @@ func DiffMessage(d *engine.Diff, counterexamples []engine.ChangeCounterexample) 
 // comparison checks and converts the manifests and objects of a request.
 func comparison(ctx context.Context, r *crdevalv1.DiffCrdRequest) (c registry.Comparison, err error) {
 	c = registry.Comparison{Name: r.GetCrd(), Revision: r.GetRevision(), Tries: int(r.GetCounterexampleTries())}
-	if c.New, err = given(originsOf(ctx), r.GetManifest()); err != nil {
+	if c.New, err = givenManifest(originsOf(ctx), r.GetManifest()); err != nil {
 		return c, err
 	}
-	if c.Base, err = given(originsOf(ctx), r.GetBase()); err != nil {
+	if c.Base, err = givenManifest(originsOf(ctx), r.GetBase()); err != nil {
 		return c, err
 	}
 	const exclude = "%s and base exclude each other: compare with a registered CRD or with a manifest"

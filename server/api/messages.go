@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -157,6 +158,16 @@ func given(o Origins, d *crdevalv1.Document) (document engine.Document, err erro
 	}
 	if o != nil && d != nil {
 		document.Origin, err = o.Origin(d)
+	}
+	return document, err
+}
+
+// givenManifest is given for a CRD or its conversion rules.
+func givenManifest(o Origins, d *crdevalv1.Document) (document engine.Document, err error) {
+	document, err = given(o, d)
+	if e, ok := errors.AsType[*engine.Error](err); ok && e.Reason == engine.ReasonObjectUnreadable {
+		of := *e
+		of.Reason, err = engine.ReasonManifestUnreadable, &of
 	}
 	return document, err
 }
