@@ -170,16 +170,31 @@ func (c *Cache[K, V]) run(ctx context.Context, key K, f *flight[V], build func(c
 	defer f.cancel(nil)
 	defer context.AfterFunc(c.stop, func() { f.cancel(ErrClosed) })()
 	finished := func(error) {}
-	f.err = c.options.Run(ctx, func(ctx context.Context) (err error) {
-		if !c.start(ctx, f) {
-			return context.Cause(ctx)
-		}
-		finished = c.options.OnBuild(ctx)
-		f.value, err = recovered(ctx, build)
-		return err
+	f.err = recovered(func() error {
+		return c.options.Run(ctx, func(ctx context.Context) error {
+			return recovered(func() (err error) {
+				if !c.start(ctx, f) {
+					return context.Cause(ctx)
+				}
+				finished = c.options.OnBuild(ctx)
+				f.value, err = build(ctx)
+				return err
+			})
+		})
 	})
-	c.end(key, f)
-	finished(f.err)
+	var weight int64
+	if f.err == nil {
+		f.err = recovered(func() error {
+			weight = c.options.Weigh(f.value)
+			return nil
+		})
+	}
+	err := recovered(func() error {
+		finished(f.err)
+		return nil
+	})
+	f.err = cmp.Or(f.err, err)
+	c.end(key, f, weight)
 }
 
 // start marks the flight as started, unless its context has ended.
@@ -190,22 +205,18 @@ func (c *Cache[K, V]) start(ctx context.Context, f *flight[V]) bool {
 	return f.started
 }
 
-// recovered calls build and turns a panic into an error.
-func recovered[V any](ctx context.Context, build func(context.Context) (V, error)) (value V, err error) {
+// recovered calls a function of the caller and turns a panic into an error.
+func recovered(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("cache: the build panicked: %v\n%s", p, debug.Stack())
 		}
 	}()
-	return build(ctx)
+	return f()
 }
 
 // end caches the flight's value and wakes its callers.
-func (c *Cache[K, V]) end(key K, f *flight[V]) {
-	var weight int64
-	if f.err == nil {
-		weight = c.options.Weigh(f.value)
-	}
+func (c *Cache[K, V]) end(key K, f *flight[V], weight int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.flights[key] == f { // after the last caller has left, another flight may have the key

@@ -201,6 +201,40 @@ func TestFailuresAreNotCached(t *testing.T) {
 	}
 }
 
+// TestPanicsOfOptions checks that a panic of a function of Options fails the build, and that the key can be built again.
+func TestPanicsOfOptions(t *testing.T) {
+	armed := false
+	ouch := func() {
+		if armed {
+			panic("ouch")
+		}
+	}
+	for name, o := range map[string]Options[string, int]{
+		"Weigh":                             {Weigh: func(int) int64 { ouch(); return 1 }},
+		"OnBuild":                           {OnBuild: func(context.Context) func(error) { ouch(); return func(error) {} }},
+		"the function that OnBuild returns": {OnBuild: func(context.Context) func(error) { return func(error) { ouch() } }},
+		"Run, before the build":             {Run: func(ctx context.Context, f func(context.Context) error) error { ouch(); return f(ctx) }},
+		"Run, after the build": {Run: func(ctx context.Context, f func(context.Context) error) error {
+			err := f(ctx)
+			ouch()
+			return err
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if o.MaxBytes = 100; o.Weigh == nil {
+				o.Weigh = weighInt
+			}
+			c := New(o)
+			armed = true
+			_, err := c.Get(t.Context(), "k", constant(5))
+			if armed = false; err == nil || !strings.Contains(err.Error(), "ouch") || !strings.Contains(err.Error(), "cache_test.go") {
+				t.Errorf("got %v", err)
+			}
+			mustGet(t, c, "k", 5)
+		})
+	}
+}
+
 func TestCancelledCallerStartsNothing(t *testing.T) {
 	c := New(Options[string, int]{MaxBytes: 100, Weigh: weighInt})
 	ctx, cancel := context.WithCancel(t.Context())

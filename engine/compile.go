@@ -22,7 +22,7 @@ import (
 // update if o.Existing returns a CRD of its name, else as a creation. The error is an *Error for a manifest that
 // exceeds a limit or is not a readable CRD.
 func Check(ctx context.Context, manifest Document, o Options) (_ *Report, err error) {
-	defer recovered(&err)
+	defer Recover(&err)
 	memory := celcheck.NewMemory()
 	return checkThen(ctx, manifest, &o, memory, func(report *Report, crd *apiextensionsv1.CustomResourceDefinition) (err error) {
 		report.Conversion, _, err = compileConversion(ctx, crd, o, memory)
@@ -33,7 +33,7 @@ func Check(ctx context.Context, manifest Document, o Options) (_ *Report, err er
 // Compile checks a manifest as Check does and compiles it. The Definition is nil if the Report says that the CRD is not
 // accepted.
 func Compile(ctx context.Context, manifest Document, o Options) (d *Definition, _ *Report, err error) {
-	defer recovered(&err)
+	defer Recover(&err)
 	memory := celcheck.NewMemory()
 	report, err := checkThen(ctx, manifest, &o, memory, func(report *Report, crd *apiextensionsv1.CustomResourceDefinition) (err error) {
 		if d, err = compile(ctx, crd, o, memory); err == nil {
@@ -49,7 +49,7 @@ func Compile(ctx context.Context, manifest Document, o Options) (d *Definition, 
 
 // CompileStored compiles the result of Definition.Manifest: a CRD that was accepted before and is not checked again.
 func CompileStored(ctx context.Context, canonical []byte, o Options) (_ *Definition, err error) {
-	defer recovered(&err)
+	defer Recover(&err)
 	if err := o.check(ctx); err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func CompileStored(ctx context.Context, canonical []byte, o Options) (_ *Definit
 // version, with two versions of a name, or without exactly one storage version.
 func CompileAsStored(ctx context.Context, manifest Document, o Options) (
 	d *Definition, crd *apiextensionsv1.CustomResourceDefinition, err error) {
-	defer recovered(&err)
+	defer Recover(&err)
 	if err := o.check(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -113,7 +113,7 @@ func isTerminating(crd *apiextensionsv1.CustomResourceDefinition) bool {
 // o.Existing to judge it as an update. crd is not modified. Violations and warnings have no Position.
 func CompileDefinition(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, o Options) (
 	_ *Definition, _ *Report, err error) {
-	defer recovered(&err)
+	defer Recover(&err)
 	if crd == nil {
 		return nil, nil, invalid("there is no CustomResourceDefinition: the pointer is nil")
 	}

@@ -68,7 +68,7 @@ const (
 // IsConversion reports whether a document contains conversion rules: an object with the field crd and without kind and
 // apiVersion. It returns the value of crd. The error is an *Error if the document cannot be read.
 func IsConversion(doc Document, l Limits) (crd string, ok bool, err error) {
-	defer recovered(&err)
+	defer Recover(&err)
 	d := value.Acquire()
 	root, err := doc.parse(d, "document", l)
 	if err == nil && lens.IsFile(d, root) {
@@ -88,7 +88,7 @@ func (d *Definition) Conversion() *ConversionReport { return d.conversion }
 // unless metadata.managedFields shows that the object is whole. If the rules do not convert the object, the error is
 // an *Error with ReasonConversionFailed, and names the object, the rule and the value.
 func (d *Definition) AppendConverted(ctx context.Context, dst, object []byte, version string, whole bool) (_ []byte, err error) {
-	defer recovered(&err)
+	defer Recover(&err)
 	if d.conversion == nil {
 		return nil, &Error{Reason: ReasonConversionUnavailable, Message: d.Name() + " has no conversion rules: compile it with Options.Conversion"}
 	}

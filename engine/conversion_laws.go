@@ -19,7 +19,7 @@ import (
 // Counterexamples are shrunk. The result is nil without accepted rules. If n is less than 1, the error is
 // ReasonInvalidArgument. Otherwise it is that of the context.
 func (d *Definition) TestConversion(ctx context.Context, n int, seed uint64) (_ []ConversionLaw, err error) {
-	defer recovered(&err)
+	defer Recover(&err)
 	if n < 1 {
 		return nil, &Error{Reason: ReasonInvalidArgument, Message: fmt.Sprintf("n is %d: test at least 1 object", n)}
 	}

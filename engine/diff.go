@@ -67,7 +67,7 @@ const MaxChanges = 1000
 // The error is an *Error for a manifest that exceeds a limit or is not a readable CRD. A rejected new CRD is compared
 // as far as its form allows. If it cannot be decoded, there are no changes, and the Report says why.
 func Compare(ctx context.Context, old, new Document, o Options) (_ *Diff, err error) {
-	defer recovered(&err)
+	defer Recover(&err)
 	if err := o.check(ctx); err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func Compare(ctx context.Context, old, new Document, o Options) (_ *Diff, err er
 // yaml, with the stored versions of its status, and whether it is being deleted. It does not judge the CRD. Errors are
 // those of Compare.
 func ExistingFrom(manifest Document, l Limits) (name string, existing *Existing, err error) {
-	defer recovered(&err)
+	defer Recover(&err)
 	c, err := readCompared(manifest, "manifest", l)
 	if err != nil {
 		return "", nil, err

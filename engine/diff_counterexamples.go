@@ -69,7 +69,7 @@ const MaxCounterexamples = 200
 // update of the old one, callers can compile it as a new CRD. The error is an *Error.
 func Counterexamples(ctx context.Context, old, new *Definition, diff *Diff, o CounterexampleOptions) (
 	list []ChangeCounterexample, err error) {
-	defer recovered(&err)
+	defer Recover(&err)
 	if o.Tries < 0 {
 		return nil, invalid("Tries is %d: it must not be negative", o.Tries)
 	}

@@ -86,7 +86,7 @@ type Distinction struct {
 // This does not prove that there is no such object. Validate returns both verdicts. The error is an *Error for an
 // unknown version, or if the context ends.
 func Distinguish(ctx context.Context, a, b *Definition, o DistinguishOptions) (_ *Distinction, err error) {
-	defer recovered(&err)
+	defer Recover(&err)
 	found, _, err := distinguish(ctx, a, b, o)
 	return found, err
 }

@@ -77,7 +77,7 @@ func stringField(doc *value.Doc, object uint32, name string) string {
 // TypeMetaOf returns the apiVersion and kind at the root of a document, "" where they are absent or not strings. Most
 // JSON documents are not parsed for it. The error is an *Error for a document that cannot be read.
 func TypeMetaOf(doc Document, l Limits) (apiVersion, kind string, err error) {
-	defer recovered(&err)
+	defer Recover(&err)
 	if doc.JSON != nil && doc.YAML == nil {
 		if apiVersion, kind, ok := value.PeekTypeMeta(doc.JSON); ok {
 			return strings.Clone(apiVersion), strings.Clone(kind), nil
@@ -105,7 +105,7 @@ type Identity struct {
 
 // IdentityOf returns the names in a document. The error is an *Error for a document that cannot be read.
 func IdentityOf(doc Document, l Limits) (id Identity, err error) {
-	defer recovered(&err)
+	defer Recover(&err)
 	d := value.Acquire()
 	root, err := doc.parse(d, "document", l)
 	if err == nil {

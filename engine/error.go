@@ -97,10 +97,15 @@ func ReasonOf(err error) Reason {
 	return ""
 }
 
-// recovered turns a panic into an Error with ReasonInternal. Functions that return an error defer it.
-func recovered(err *error) {
+// Recover turns a panic into an Error with ReasonInternal, whose cause is a *PanicError. Functions that return an error
+// defer it, and so do goroutines that work for a caller: a panic in a goroutine would end the process. A panic whose value
+// is a *PanicError, raised again in the goroutine of the caller, keeps its stack.
+func Recover(err *error) {
 	if p := recover(); p != nil {
-		cause := &PanicError{Value: p, Stack: debug.Stack()}
+		cause, again := p.(*PanicError)
+		if !again {
+			cause = &PanicError{Value: p, Stack: debug.Stack()}
+		}
 		*err = &Error{Reason: ReasonInternal, Message: "internal error: " + cause.Error(), Err: cause}
 	}
 }

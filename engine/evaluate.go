@@ -50,7 +50,7 @@ func (d *Definition) Convert(ctx context.Context, item Item, o EvaluationOptions
 
 // write implements Validate and Admit.
 func (d *Definition) write(ctx context.Context, call Call, item *Item, o *EvaluationOptions) (_ *Verdict, err error) {
-	defer recovered(&err)
+	defer Recover(&err)
 	start := d.clock()
 	r, err := d.request(item, o)
 	if err == nil {
@@ -123,7 +123,7 @@ func (d *Definition) write(ctx context.Context, call Call, item *Item, o *Evalua
 // transform implements Prune, Default, Read and Convert.
 func (d *Definition) transform(ctx context.Context, call Call, item *Item, o *EvaluationOptions,
 	do func(context.Context, *admission.Request) (admission.Outcome, error)) (_ *Transformed, err error) {
-	defer recovered(&err)
+	defer Recover(&err)
 	start := d.clock()
 	r, err := d.request(item, o)
 	if err != nil {

@@ -56,7 +56,7 @@ type ReplicasPath struct {
 // to the object resets the status. A write to the status resets metadata and spec of every version with that
 // subresource that is served or stored.
 func (d *Definition) FieldManagement(version string) (_ FieldManagement, err error) {
-	defer recovered(&err)
+	defer Recover(&err)
 	v, err := d.served(version)
 	if err != nil {
 		return FieldManagement{}, err

@@ -44,7 +44,7 @@ type OpenAPIOptions struct {
 // The error is VERSION_NOT_FOUND if no CRD serves the version, INVALID_ARGUMENT if two CRDs have the same kind there,
 // LIMIT_EXCEEDED, or ITEM_DEADLINE.
 func OpenAPIV3(ctx context.Context, group, version string, o OpenAPIOptions, crds ...CRD) (_ *OpenAPIDocument, err error) {
-	defer recovered(&err)
+	defer Recover(&err)
 	of := versionsOf(crds, func(v VersionInfo) bool { return v.Served && v.Name == version })
 	of = slices.DeleteFunc(of, func(v publishedVersion) bool { return v.crd.Desired.Group != group })
 	if len(of) == 0 {
@@ -58,7 +58,7 @@ func OpenAPIV3(ctx context.Context, group, version string, o OpenAPIOptions, crd
 // document. If two have the same kind, the one with the later name is used. The error is LIMIT_EXCEEDED or
 // ITEM_DEADLINE.
 func OpenAPIV2(ctx context.Context, o OpenAPIOptions, crds ...CRD) (_ *OpenAPIDocument, err error) {
-	defer recovered(&err)
+	defer Recover(&err)
 	of := versionsOf(crds, isServed)
 	return o.cached(ctx, openapi.V2Form, documentKey("", "v2", of), of)
 }
@@ -72,14 +72,14 @@ func OpenAPIModels(ctx context.Context, crd CRD) (*OpenAPIDocument, error) {
 
 // Models is OpenAPIModels with bounds.
 func (o OpenAPIOptions) Models(ctx context.Context, crd CRD) (_ *OpenAPIDocument, err error) {
-	defer recovered(&err)
+	defer Recover(&err)
 	return o.document(ctx, openapi.V3Form, versionsOf([]CRD{crd}, func(VersionInfo) bool { return true }))
 }
 
 // OpenAPIV3Index returns what an API server returns at /openapi/v3 for the CRDs: the URL of each document, with its
 // ETag as the hash. root is the prefix of the URLs, "" on an API server. Errors are those of OpenAPIV3.
 func OpenAPIV3Index(ctx context.Context, root string, o OpenAPIOptions, crds ...CRD) (_ *OpenAPIDocument, err error) {
-	defer recovered(&err)
+	defer Recover(&err)
 	members := map[GroupVersion][]publishedVersion{}
 	for _, v := range versionsOf(crds, isServed) {
 		at := GroupVersion{Group: v.crd.Desired.Group, Version: v.version}

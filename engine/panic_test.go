@@ -84,3 +84,23 @@ func TestPanicsAreErrors(t *testing.T) {
 		})
 	}
 }
+
+// TestRecoverAgain checks that a panic that is raised again keeps the stack of its goroutine.
+func TestRecoverAgain(t *testing.T) {
+	call := func(f func() error) (err error) {
+		defer Recover(&err)
+		return f()
+	}
+	ended := make(chan error)
+	go func() { ended <- call(injectedBelow) }()
+	cause, _ := errors.AsType[*PanicError](<-ended)
+	err := call(func() error { panic(cause) })
+	if again, is := errors.AsType[*PanicError](err); !is || again != cause || !strings.Contains(string(again.Stack), "injectedBelow") {
+		t.Errorf("got %v", err)
+	}
+	if err := call(func() error { return nil }); err != nil {
+		t.Errorf("without a panic: %v", err)
+	}
+}
+
+func injectedBelow() error { panic("injected") }

@@ -83,7 +83,7 @@ type FieldDifference struct {
 // Metadata is completed as with EvaluationOptions.CompleteMetadata. Of the options only FieldValidation is used. The
 // error is that of a context that ended; errors of one item are in its result.
 func Replay(ctx context.Context, old, new *Definition, items []Item, o EvaluationOptions) (_ []ReplayResult, err error) {
-	defer recovered(&err)
+	defer Recover(&err)
 	if old == nil || new == nil {
 		return nil, invalid("a definition is missing: replay takes an old and a new one")
 	}

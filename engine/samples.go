@@ -93,7 +93,7 @@ func (c Constraint) String() string {
 // evaluated by Validate. Equal options give equal results, unless the generation is stopped. The error is an *Error for
 // an unknown version, or if the context ends.
 func (d *Definition) Samples(ctx context.Context, o SampleOptions) (_ *Samples, err error) {
-	defer recovered(&err)
+	defer Recover(&err)
 	o.Tries = cmp.Or(o.Tries, DefaultSampleTries)
 	if o.Version == "" {
 		o.Version = d.sampleVersion()

@@ -21,7 +21,7 @@ import (
 // scale subresource. It is OBJECT_REJECTED, with the API server's answer in its Rejection, for an object without spec
 // replicas or with values of wrong types.
 func (d *Definition) GetScale(ctx context.Context, version string, object Document) (_ []byte, err error) {
-	defer recovered(&err)
+	defer Recover(&err)
 	var text []byte
 	err = d.inspect(ctx, version, object, func(v *admission.Version, doc *value.Doc, root uint32) error {
 		if v.Scale == nil {
@@ -66,7 +66,7 @@ func (d *Definition) noScale(v *admission.Version) error {
 // Rejection, for a Scale that cannot be decoded or belongs to another object, and for an object that has something else
 // than an object on the path.
 func (d *Definition) SetScale(ctx context.Context, version string, object, scale Document) (_ []byte, err error) {
-	defer recovered(&err)
+	defer Recover(&err)
 	body, isYAML, err := scale.text("scale")
 	if err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ const (
 // metadata.namespace for namespaced objects, then those that the version declares, in its order. The caller must not
 // modify the slice.
 func (d *Definition) SelectableFields(version string) (_ []string, err error) {
-	defer recovered(&err)
+	defer Recover(&err)
 	v, err := d.served(version)
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (d *Definition) SelectableFields(version string) (_ []string, err error) {
 // The error is an *Error: INVALID_ARGUMENT for an object of another kind or version, OBJECT_REJECTED, with upstream's
 // text in its Rejection, for an object that an API server could not list.
 func (d *Definition) Select(ctx context.Context, version string, object Document) (_ []SelectableField, err error) {
-	defer recovered(&err)
+	defer Recover(&err)
 	var list []SelectableField
 	err = d.inspect(ctx, version, object, func(v *admission.Version, doc *value.Doc, root uint32) error {
 		var err error
@@ -75,7 +75,7 @@ func (r *FieldReader) Names() []string { return r.fields.Names }
 // Read returns the fields of an object of the version as Definition.Select does. It does not check kind and version. The
 // error of an object that an API server could not list has upstream's text.
 func (r *FieldReader) Read(object Document, l Limits) (list []SelectableField, err error) {
-	defer recovered(&err)
+	defer Recover(&err)
 	doc := value.Acquire() // not released by defer: after a panic it must not return to the pool
 	root, err := object.parse(doc, "object", l)
 	if err == nil {
@@ -102,7 +102,7 @@ type FieldSelector struct {
 // Rejection is the answer of an API server to a list with that selector: 400, BadRequest, "field label not supported:
 // spec.image".
 func (d *Definition) ParseFieldSelector(version, selector string) (_ *FieldSelector, err error) {
-	defer recovered(&err)
+	defer Recover(&err)
 	v, err := d.served(version)
 	if err != nil {
 		return nil, err

@@ -71,7 +71,7 @@ type Table struct {
 // LIMIT_EXCEEDED reports: 64 KiB for the paths of all columns, and for one object 4 Mi values that the paths visit and
 // 8 MiB of cells as JSON; and TableOptions.MaxBytes.
 func (d *Definition) Table(ctx context.Context, version string, objects []Document, o TableOptions) (_ *Table, err error) {
-	defer recovered(&err)
+	defer Recover(&err)
 	v, err := d.served(version)
 	switch {
 	case err != nil:
@@ -211,7 +211,7 @@ type TextOptions = table.TextOptions
 // Text returns what `kubectl get` prints for the table, byte for byte. A table without rows prints nothing, not even
 // headings. Namespaces and labels are those of the objects in the rows, so they are empty with RowNone.
 func (t *Table) Text(ctx context.Context, o TextOptions) (_ []byte, err error) {
-	defer recovered(&err)
+	defer Recover(&err)
 	o.Namespaces = o.Namespaces && t.scope == apiextensionsv1.NamespaceScoped
 	return tableText(ctx, t.columns, len(t.ends), t.Row, t.kind, o)
 }
@@ -219,7 +219,7 @@ func (t *Table) Text(ctx context.Context, o TextOptions) (_ []byte, err error) {
 // TableText prints the JSON of a meta.k8s.io/v1 Table as Table.Text does. kind is what ShowKind prints:
 // CronTab.stable.example.com. The error is an *Error: INVALID_ARGUMENT for other JSON.
 func TableText(ctx context.Context, table []byte, kind string, o TextOptions) (_ []byte, err error) {
-	defer recovered(&err)
+	defer Recover(&err)
 	var t struct {
 		Kind    string                         `json:"kind"`
 		Columns []metav1.TableColumnDefinition `json:"columnDefinitions"`

@@ -34,7 +34,7 @@ const (
 func (p *TablePrinter) Print(
 	ctx context.Context, objects []Document, o TableOptions, appendObject func(dst []byte, i int) ([]byte, error),
 ) (_ []byte, err error) {
-	defer recovered(&err)
+	defer Recover(&err)
 	if o.Now.IsZero() {
 		o.Now = time.Now()
 	}

@@ -26,7 +26,7 @@ var scaleColumns = table.CompileColumns([]apiextensionsv1.CustomResourceColumnDe
 // --subresource=scale`. The object is read as Read does, and its Scale is that of GetScale. RowWhole is the Scale. The
 // default of ResourceVersion is that of the object. Errors are those of Table and GetScale.
 func (d *Definition) ScaleTable(ctx context.Context, version string, object Document, o TableOptions) (_ *Table, err error) {
-	defer recovered(&err)
+	defer Recover(&err)
 	v, err := d.served(version)
 	switch {
 	case err != nil:

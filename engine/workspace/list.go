@@ -59,7 +59,7 @@ func (m *Manifest) itemsOfJSON() []*Manifest {
 		item.Item = i + 1
 		items = append(items, item)
 	}
-	identify(items)
+	readAll(items, (*Manifest).read)
 	untyped := func(m *Manifest) bool { return m.Err == nil && m.APIVersion == "" && m.Kind == "" }
 	unread := func(m *Manifest) bool { return m.Err != nil }
 	nested := func(m *Manifest) bool { return isListKind(m.Kind) }
@@ -85,7 +85,7 @@ func (m *Manifest) converted() (items []*Manifest, ok bool) {
 	if ok = l.add(text, m.APIVersion, m.Kind, nil); !ok {
 		return nil, false
 	}
-	identify(l.items)
+	readAll(l.items, (*Manifest).read)
 	for _, d := range conversion.DuplicatesOutside(l.paths) {
 		l.items = append(l.items, m.repeated(d))
 	}

@@ -27,7 +27,7 @@ func ReadText(text *value.Text) []*Manifest {
 	if begin = r.values(begin); begin >= 0 {
 		r.documents(begin)
 	}
-	identify(r.manifests)
+	readAll(r.manifests, (*Manifest).read)
 	return r.expanded()
 }
 
@@ -174,20 +174,29 @@ func failed(origin value.Origin, begin int, reason engine.Violation) *Manifest {
 
 func ptr[T any](v T) *T { return &v }
 
-// identify sets the identities of manifests, with several goroutines.
-func identify(list []*Manifest) {
+// readAll calls read for each manifest, with several goroutines. A panic is the error of its manifest.
+func readAll(list []*Manifest, read func(*Manifest)) {
+	readOne := func(m *Manifest) {
+		defer engine.Recover(&m.Err)
+		read(m)
+	}
 	var group sync.WaitGroup
 	for part := range slices.Chunk(list, len(list)/runtime.GOMAXPROCS(0)+1) {
 		group.Go(func() {
 			for _, m := range part {
 				if m.Err == nil && m.list == nil {
-					m.identify()
-					m.cut()
+					readOne(m)
 				}
 			}
 		})
 	}
 	group.Wait()
+}
+
+// read sets the identity of a manifest and cuts its text.
+func (m *Manifest) read() {
+	m.identify()
+	m.cut()
 }
 
 // cut removes the text after the end of the document, which kubectl ignores, and adds a warning.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -139,15 +137,16 @@ func (b *batch) setInclude(include *crdevalv1.PresentationOptions) (err error) {
 	return err
 }
 
-// run calls evaluate for the index of each item, on at most as many goroutines as there are seats. It calls fail for each item whose
-// evaluation returns an error or panics, and for items that are not started before the end of ctx.
+// run calls evaluate for the index of each item, on at most as many goroutines as there are seats. It calls fail for each
+// item whose evaluation returns an error or panics, and for items that are not started before the end of ctx. It returns
+// an error if something else panics.
 func (b *batch) run(
 	ctx context.Context, s *flow.Scheduler, evaluate func(context.Context, *resolver, int) error, fail func(int, error),
-) {
+) error {
 	n := len(b.items)
 	workers := min(s.Seats(), (n+itemsPerWorker-1)/itemsPerWorker)
 	// Items are taken one by one: items in a share behind a slow item would miss the deadline.
-	conversion.Run(ctx, workers, n, func(ctx context.Context) (func(int), func()) {
+	return conversion.Run(ctx, workers, n, func(ctx context.Context) (func(int), func()) {
 		r := resolver{view: b.view, limits: b.limits, origins: originsOf(ctx)}
 		work := s.Start(ctx)
 		return func(i int) {
@@ -161,10 +160,11 @@ func (b *batch) run(
 // evaluate evaluates one item within its timeout. It returns a panic as an error.
 func (b *batch) evaluate(ctx context.Context, r *resolver, i int, f func(context.Context, *resolver, int) error) (err error) {
 	defer func() {
-		if p := recover(); p != nil {
-			err = &panicError{value: p, stack: debug.Stack(), item: i}
+		if err != nil && engine.ReasonOf(err) == engine.ReasonInternal {
+			err = fmt.Errorf("item %d: %w", i, err)
 		}
 	}()
+	defer engine.Recover(&err)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -198,15 +198,7 @@ func (b *batch) boundedStatus(ctx context.Context, err error) *statusv1.Status {
 // itemStatus returns the status of an item, and counts it. An expired deadline is ITEM_DEADLINE here.
 func (b *batch) itemStatus(ctx context.Context, err error) *statusv1.Status {
 	var fromEngine *engine.Error
-	var p *panicError
 	switch {
-	case errors.As(err, &p):
-		b.faults.log.ErrorContext(ctx, "panic during the evaluation of an item",
-			slog.Int("item", p.item), slog.Any("panic", p.value), slog.String("stack", string(p.stack)))
-		err = &Error{
-			Reason:  crdevalv1.ErrorReason_ERROR_REASON_INTERNAL,
-			Message: "internal error during the evaluation of this item: see the log of the server",
-		}
 	case lacksMemory(err):
 		return b.memoryStatus(err)
 	case errors.As(err, &fromEngine):
@@ -231,16 +223,6 @@ func (b *batch) memoryStatus(err error) *statusv1.Status {
 	b.shortage.Store(st)
 	return st
 }
-
-// A panicError is a panic during the evaluation of an item.
-type panicError struct {
-	value any
-	stack []byte
-	item  int
-}
-
-// Error returns the value of the panic.
-func (p *panicError) Error() string { return fmt.Sprintf("item %d: panic: %v", p.item, p.value) }
 
 // reservedErrorBytes is the part of a response that is reserved for each result, so that it can at least be an error.
 const reservedErrorBytes = 512

@@ -224,7 +224,11 @@ func (f faults) problem(ctx context.Context, err error) *Error {
 	if p := classify(err); p != nil {
 		return p
 	}
-	f.log.ErrorContext(ctx, "internal error", slog.Any("error", err))
+	attributes := []any{slog.Any("error", err)}
+	if p, is := errors.AsType[*engine.PanicError](err); is {
+		attributes = append(attributes, slog.String("stack", string(p.Stack)))
+	}
+	f.log.ErrorContext(ctx, "internal error", attributes...)
 	return &Error{Reason: crdevalv1.ErrorReason_ERROR_REASON_INTERNAL, Message: "internal error: see the log of the server"}
 }
 

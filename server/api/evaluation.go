@@ -102,10 +102,12 @@ func evaluateAll[R any](
 		defer cancel()
 	}
 	results := make([]*R, len(b.items))
-	b.run(items, s.scheduler, func(ctx context.Context, r *resolver, i int) (err error) {
+	if err := b.run(items, s.scheduler, func(ctx context.Context, r *resolver, i int) (err error) {
 		results[i], err = e.evaluate(b, ctx, r, b.items[i])
 		return err
-	}, func(i int, err error) { results[i] = e.fail(b.boundedStatus(ctx, err)) })
+	}, func(i int, err error) { results[i] = e.fail(b.boundedStatus(ctx, err)) }); err != nil {
+		return nil, err
+	}
 	return results, context.Cause(ctx)
 }
 

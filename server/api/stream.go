@@ -3,9 +3,7 @@ package api
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -136,7 +134,7 @@ func receiveFirst[M any](slot *streamSlot, receive func() (M, error)) (first M, 
 	var failed error
 	go func() { // ends with the call at the latest
 		defer close(received)
-		defer recoverStream("receiving from", &failed)
+		defer engine.Recover(&failed)
 		m, failed = receive()
 	}()
 	select {
@@ -156,7 +154,7 @@ func (t *stream[M, R]) run(ctx context.Context, first M) error {
 	running, stop := context.WithCancelCause(ctx)
 	defer func() {
 		stop(nil)
-		_ = t.unlessEnded(running, func() {}) // waits for the current evaluation: no other one starts, because running has ended
+		_ = t.unlessEnded(running, func() error { return nil }) // waits for the current evaluation: no other one starts, because running has ended
 	}()
 	ended := make(chan error, 1)
 	// Only the end of the call unblocks a goroutine that receives or sends.
@@ -181,7 +179,7 @@ func (t *stream[M, R]) run(ctx context.Context, first M) error {
 
 // answerAll answers the first message and those that it receives.
 func (t *stream[M, R]) answerAll(ctx context.Context, m M) (err error) {
-	defer recoverStream("serving", &err)
+	defer engine.Recover(&err)
 	view := t.opened.view
 	for {
 		if err := t.answer(ctx, m, view); err != nil {
@@ -248,8 +246,8 @@ func (t *stream[M, R]) answer(ctx context.Context, m M, view registry.View) erro
 
 // evaluateChunk evaluates the items of a chunk.
 func (t *stream[M, R]) evaluateChunk(ctx context.Context, c *chunk[R]) error {
-	return t.unlessEnded(ctx, func() {
-		c.run(ctx, t.service.scheduler, func(ctx context.Context, r *resolver, i int) (err error) {
+	return t.unlessEnded(ctx, func() error {
+		return c.run(ctx, t.service.scheduler, func(ctx context.Context, r *resolver, i int) (err error) {
 			defer t.slot.touch()
 			c.results[i], err = t.evaluate(c.batch, ctx, r, c.items[i])
 			return err
@@ -264,14 +262,13 @@ func (t *stream[M, R]) evaluateChunk(ctx context.Context, c *chunk[R]) error {
 }
 
 // unlessEnded calls f unless ctx has ended. The call does not return before f.
-func (t *stream[M, R]) unlessEnded(ctx context.Context, f func()) error {
+func (t *stream[M, R]) unlessEnded(ctx context.Context, f func() error) error {
 	t.evaluating.Lock()
 	defer t.evaluating.Unlock()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	f()
-	return nil
+	return f()
 }
 
 // sendChunk sends the results of a chunk. It evaluates those that did not fit again and sends each in its own message.
@@ -298,7 +295,7 @@ func (t *stream[M, R]) sendChunk(ctx context.Context, c *chunk[R]) error {
 
 // evaluateAgain evaluates an item of a chunk alone.
 func (t *stream[M, R]) evaluateAgain(ctx context.Context, c *chunk[R], i int) error {
-	return t.unlessEnded(ctx, func() {
+	return t.unlessEnded(ctx, func() error {
 		r := resolver{view: c.view, limits: c.limits, origins: originsOf(ctx)}
 		if err := t.service.scheduler.Run(ctx, func(ctx context.Context) error {
 			return c.evaluate(ctx, &r, i, func(ctx context.Context, r *resolver, i int) (err error) {
@@ -308,6 +305,7 @@ func (t *stream[M, R]) evaluateAgain(ctx context.Context, c *chunk[R], i int) er
 		}); err != nil {
 			c.results[i] = t.fail(c.itemStatus(ctx, c.addVersion(&r, c.items[i], err)))
 		}
+		return nil
 	})
 }
 
@@ -318,11 +316,4 @@ func (t *stream[M, R]) sendRange(c *chunk[R], from, to int) error {
 	}
 	defer t.slot.touch()
 	return t.send(c.first+int64(from), c.results[from:to])
-}
-
-// recoverStream is deferred by goroutines of a stream. It returns a panic as an error.
-func recoverStream(doing string, err *error) {
-	if p := recover(); p != nil {
-		*err = fmt.Errorf("%s a stream: %w", doing, &panicError{value: p, stack: debug.Stack()})
-	}
 }

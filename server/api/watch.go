@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/registry"
 )
@@ -198,16 +199,8 @@ func (s *registryService) WatchCrds(
 	defer slot.release()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- s.registry.Watch(ctx, r.GetCatalog(), r.GetFromToken(), func(e registry.Event) (err error) { // blocks while the caller does not read
-			c := e.CRD
-			if full && c != nil && e.Type != registry.Deleted {
-				if c, err = s.withManifest(ctx, r.GetCatalog(), c); err != nil {
-					return err
-				}
-			}
-			eventType := crdevalv1.WatchEventType_value["WATCH_EVENT_TYPE_"+string(e.Type)]
-			m := &crdevalv1.WatchCrdsResponse{Type: crdevalv1.WatchEventType(eventType), Token: e.Token, Crd: crd(c, full)}
-			return slot.send(func() error { return stream.Send(m) })
+		ended <- s.watchCrds(ctx, r, full, func(m *crdevalv1.WatchCrdsResponse) error {
+			return slot.send(func() error { return stream.Send(m) }) // blocks while the caller does not read
 		})
 	}()
 	select {
@@ -224,6 +217,25 @@ func (s *registryService) WatchCrds(
 		return cause
 	}
 	return err
+}
+
+// watchCrds calls send for the CRDs of a catalog and then for each change.
+func (s *registryService) watchCrds(
+	ctx context.Context, r *crdevalv1.WatchCrdsRequest, full bool, send func(*crdevalv1.WatchCrdsResponse) error,
+) (err error) {
+	defer engine.Recover(&err)
+	return s.registry.Watch(ctx, r.GetCatalog(), r.GetFromToken(), func(e registry.Event) (err error) {
+		c := e.CRD
+		if full && c != nil && e.Type != registry.Deleted {
+			if c, err = s.withManifest(ctx, r.GetCatalog(), c); err != nil {
+				return err
+			}
+		}
+		eventType := crdevalv1.WatchEventType_value["WATCH_EVENT_TYPE_"+string(e.Type)]
+		return send(&crdevalv1.WatchCrdsResponse{
+			Type: crdevalv1.WatchEventType(eventType), Token: e.Token, Crd: crd(c, full),
+		})
+	})
 }
 
 // withManifest returns the CRD of an event with its manifest, conversion rules and status. A CRD that has changed again may lack them: a

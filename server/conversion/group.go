@@ -1,7 +1,9 @@
 package conversion
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -23,8 +25,8 @@ const maxWaiting = 160 << 20
 // The conversions of the batch share calls. A call is sent when all workers wait for calls, or when it has MaxObjects
 // objects. While a goroutine waits for a call, another one evaluates further items. At most workers goroutines run at
 // a time. Goroutines that wait hold a parsed object, so no further items are evaluated while objects of more than
-// maxWaiting bytes wait.
-func Run(ctx context.Context, workers, items int, newWorker NewWorker) {
+// maxWaiting bytes wait. If one of the functions panics, no further items are evaluated, and Run returns an error.
+func Run(ctx context.Context, workers, items int, newWorker NewWorker) error {
 	g := &group{newWorker: newWorker, items: int64(items), workers: max(workers, 1)}
 	g.running = g.workers
 	g.ctx = context.WithValue(ctx, groupKey{}, g)
@@ -34,6 +36,7 @@ func Run(ctx context.Context, workers, items int, newWorker NewWorker) {
 	}
 	g.work()
 	g.others.Wait()
+	return g.failed
 }
 
 // NewWorker returns the functions of a goroutine of a batch. ctx is the context of the batch.
@@ -53,6 +56,7 @@ type group struct {
 	mu      sync.Mutex
 	workers int // that can run at a time
 	running int
+	failed  error // the first panic of a worker
 	bytes   int64 // of the objects that wait for calls
 	waiting map[target]*call
 	resumed []*waiter // workers whose calls have ended, and that wait for their turn
@@ -83,14 +87,26 @@ type waiter struct {
 	gone bool          // it does not wait for the call any more
 }
 
-// work evaluates items until none is left.
+// work evaluates items until none is left, and records a panic.
 func (g *group) work() {
 	defer g.leave()
+	if err := g.evaluate(); err != nil {
+		g.next.Store(g.items)
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.failed = cmp.Or(g.failed, err)
+	}
+}
+
+// evaluate evaluates items until none is left.
+func (g *group) evaluate() (err error) {
+	defer engine.Recover(&err)
 	evaluate, end := g.newWorker(g.ctx)
 	defer end()
 	for i := g.next.Add(1) - 1; i < g.items; i = g.next.Add(1) - 1 {
 		evaluate(int(i))
 	}
+	return nil
 }
 
 // leave gives up the turn of a worker that waits or ends.
@@ -139,10 +155,7 @@ func (g *group) start(t target) {
 	c.cancel = cancel
 	go func() {
 		defer cancel()
-		replies, err := t.converter.send(ctx, c.request)
-		if n := len(c.request.Objects); err == nil && len(replies) != n {
-			err = &engine.ConversionCountError{Got: len(replies), Want: n}
-		}
+		replies, err := t.send(ctx, c.request)
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		c.done, c.replies, c.err = true, replies, err
@@ -155,7 +168,17 @@ func (g *group) start(t target) {
 	}()
 }
 
-// convert adds an object to a call and waits for its end.
+// send calls the webhook.
+func (t *target) send(ctx context.Context, r engine.ConversionRequest) (replies [][]byte, err error) {
+	defer engine.Recover(&err)
+	replies, err = t.converter.send(ctx, r)
+	if n := len(r.Objects); err == nil && len(replies) != n {
+		err = &engine.ConversionCountError{Got: len(replies), Want: n}
+	}
+	return replies, err
+}
+
+// convert adds an object to a call and waits for its end. A panic of the call is raised again.
 func (g *group) convert(ctx context.Context, converter *Client, r engine.ConversionRequest) ([]byte, error) {
 	t := target{converter, r.Webhook, r.DesiredAPIVersion}
 	w := &waiter{turn: make(chan struct{}), size: weigh(r.Objects[0])}
@@ -189,6 +212,9 @@ func (g *group) convert(ctx context.Context, converter *Client, r engine.Convers
 	})
 	if err != nil {
 		return nil, err
+	}
+	if p, is := errors.AsType[*engine.PanicError](c.err); is {
+		panic(p)
 	}
 	if c.err != nil {
 		return nil, c.err

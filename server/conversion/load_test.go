@@ -209,7 +209,7 @@ func padded(n int) http.HandlerFunc {
 func TestResponseMemory(t *testing.T) {
 	c := local(t, Options{MaxResponseBytes: 1 << 20})
 	large, small := serve(t, padded(800<<10)), serve(t, padded(1<<10))
-	Run(t.Context(), 1, 1, func(ctx context.Context) (func(int), func()) {
+	_ = Run(t.Context(), 1, 1, func(ctx context.Context) (func(int), func()) {
 		return func(_ int) {
 			if _, err := c.Convert(ctx, request(large, first)); err != nil {
 				t.Error(err)
@@ -288,7 +288,7 @@ func TestGroupWorkers(t *testing.T) {
 		if e.padding == dense {
 			n = 20
 		}
-		Run(t.Context(), workers, n, func(ctx context.Context) (func(int), func()) {
+		_ = Run(t.Context(), workers, n, func(ctx context.Context) (func(int), func()) {
 			return func(_ int) {
 				enter()
 				running.Add(-1)
@@ -326,7 +326,7 @@ func TestAbandonedCall(t *testing.T) {
 	c := local(t, Options{Observe: func(ctx context.Context, _ Call) (context.Context, func(Outcome, error)) {
 		return ctx, func(o Outcome, _ error) { outcomes <- o }
 	}})
-	Run(t.Context(), 2, 10, func(ctx context.Context) (func(int), func()) {
+	_ = Run(t.Context(), 2, 10, func(ctx context.Context) (func(int), func()) {
 		return func(i int) {
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()

@@ -84,6 +84,9 @@ func statusOf(err error) *status.Status {
 	if escape, ok := errors.AsType[*runtime.HTTPStatusError](err); ok && escape.HTTPStatus == http.StatusBadRequest {
 		err = invalid("%v", escape)
 	}
+	if _, is := errors.AsType[*engine.PanicError](err); is {
+		err = failure(crdevalv1.ErrorReason_ERROR_REASON_INTERNAL, "internal error: see the log of the server", nil)
+	}
 	st := status.Convert(err)
 	if reasonOf(st) != "" {
 		return st
@@ -128,6 +131,13 @@ func appendStatus(dst []byte, st *status.Status) []byte {
 		text = append(value.AppendString(append(dst, `{"code":13,"message":`...), st.Message()), '}')
 	}
 	return text
+}
+
+// raise raises the first panic of goroutines of a request again in the goroutine of the request, where it is logged.
+func raise(errs ...error) {
+	if p, is := errors.AsType[*engine.PanicError](errors.Join(errs...)); is {
+		panic(p)
+	}
 }
 
 // errorLine returns the last line of a stream that ends with an error.

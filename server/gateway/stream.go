@@ -107,22 +107,20 @@ func (g *gateway) stream(w http.ResponseWriter, r *http.Request, call streamCall
 	if control.Flush() != nil {
 		return
 	}
-	done, lines := make(chan struct{}), make(chan []byte, 1)
-	go func() {
-		defer close(done)
-		from.read(serving)
-	}()
-	go from.writeResults(serving, lines)
+	read, written, lines := make(chan error, 1), make(chan error, 1), make(chan []byte, 1)
+	go func() { read <- from.read(serving) }()
+	go func() { written <- from.writeResults(serving, lines) }()
 	copyLines(w, control, transport.StreamPatience, lines)
 	cancel()
 	select {
-	case <-done:
+	case err = <-read:
 	default: // many clients read the last line when they have sent everything: the rest of the body is discarded for a while
 		_ = control.SetReadDeadline(time.Now().Add(g.options.Bodies.restPatience()))
-		<-done
+		err = <-read
 	}
 	for range lines { // until the results have ended as well
 	}
+	raise(err, <-written)
 }
 
 // clientContext returns a context that ends when the client of a stream has disconnected. net/http ends the context of

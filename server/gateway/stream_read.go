@@ -63,20 +63,23 @@ func newStreamReader(paced *pacedBody, max int64, held *reservation, yaml, bare 
 }
 
 // read reads the body to its end. After an error it discards the rest.
-func (s *streamReader) read(ctx context.Context) {
-	err := s.readItems(ctx)
+func (s *streamReader) read(ctx context.Context) (err error) {
+	defer engine.Recover(&err)
+	err = s.readItems(ctx)
 	s.ended <- err
 	_ = s.to.CloseSend() // never fails
 	if err != nil || ctx.Err() != nil {
 		_, _ = io.Copy(io.Discard, s.paced) // until the writer's deadline
 	}
+	return err
 }
 
 // readItems returns nil at the end of the body, and when the call has ended: receiving returns why.
-func (s *streamReader) readItems(ctx context.Context) error {
+func (s *streamReader) readItems(ctx context.Context) (err error) {
+	defer engine.Recover(&err)
 	for {
 		if len(s.items) > 0 && (len(s.items) == messageItems || s.bytes >= messageBytes || !s.from.ready()) && s.flush() != nil {
-			return nil //nolint:nilerr // the call has ended
+			return nil // the call has ended
 		}
 		p, err := s.from.next()
 		var found []record
@@ -96,7 +99,7 @@ func (s *streamReader) readItems(ctx context.Context) error {
 		}
 		for _, r := range found {
 			if len(s.items) == messageItems && s.flush() != nil {
-				return nil //nolint:nilerr // the call has ended
+				return nil // the call has ended
 			}
 			s.items = append(s.items, r.item)
 			select {

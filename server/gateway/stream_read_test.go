@@ -47,8 +47,7 @@ func TestMemoryOfStreams(t *testing.T) {
 		body := strings.NewReader(strings.Repeat(c.body, times))
 		from := newStreamReader(unpaced(body), 1<<10, reserved, c.yaml, false)
 		from.to = to
-		from.read(t.Context())
-		if err := <-from.ended; err != nil || to.items != c.items || len(from.records) != c.items {
+		if err := from.read(t.Context()); err != nil || to.items != c.items || len(from.records) != c.items {
 			t.Errorf("%s: %d items, %d records, %v", c.name, to.items, len(from.records), err)
 		}
 		if most := int64(len(c.body)); held(memory) > most {

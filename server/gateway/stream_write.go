@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,10 +14,12 @@ import (
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/utilities"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
@@ -63,30 +66,14 @@ func copyLines(w http.ResponseWriter, control *http.ResponseController, patience
 	}
 }
 
-// writeResults sends the lines of each message of results, then that of the final error, and closes the channel.
-func (s *streamReader) writeResults(ctx context.Context, lines chan<- []byte) {
+// writeResults sends the lines of each message of results, then that of the final error, and closes the channel. It
+// returns that error.
+func (s *streamReader) writeResults(ctx context.Context, lines chan<- []byte) error {
 	defer close(lines)
 	for index := int64(0); ; {
-		var text []byte
-		results, err := s.to.receive()
-		for _, result := range results {
-			at := <-s.records // sent before its item
-			text = at.appendLine(text, index, result)
-			s.origins.remove(at.documents()...)
-			index++
-		}
+		text, n, err := s.resultLines(ctx, index)
 		if errors.Is(err, io.EOF) {
-			select {
-			case err = <-s.ended:
-			case <-ctx.Done():
-				return
-			}
-			if err == nil && len(s.records) > 0 {
-				err = errors.New("the stream ended before its items were answered")
-			}
-			if err == nil {
-				return
-			}
+			return nil
 		}
 		if err != nil {
 			text = errorLine(err)
@@ -94,12 +81,38 @@ func (s *streamReader) writeResults(ctx context.Context, lines chan<- []byte) {
 		select {
 		case lines <- text:
 		case <-ctx.Done():
-			return
+			return err
 		}
 		if err != nil {
-			return
+			return err
 		}
+		index += n
 	}
+}
+
+// resultLines receives a message of results. It returns their lines, of which the first has an index, and their number.
+// The error is io.EOF after the last message, and when ctx has ended.
+func (s *streamReader) resultLines(ctx context.Context, index int64) (text []byte, n int64, err error) {
+	defer engine.Recover(&err)
+	results, err := s.to.receive()
+	for _, result := range results {
+		at := <-s.records // sent before its item
+		text = at.appendLine(text, index+n, result)
+		s.origins.remove(at.documents()...)
+		n++
+	}
+	if !errors.Is(err, io.EOF) {
+		return text, n, err
+	}
+	select {
+	case err = <-s.ended:
+	case <-ctx.Done():
+		return nil, 0, io.EOF
+	}
+	if err == nil && len(s.records) > 0 {
+		err = errors.New("the stream ended before its items were answered")
+	}
+	return nil, 0, cmp.Or(err, io.EOF)
 }
 
 // appendLine appends the line of an item.
@@ -155,30 +168,45 @@ func (g *gateway) watch(w http.ResponseWriter, r *http.Request, catalog string) 
 		waiting = 1
 	}
 	lines := make(chan []byte, waiting)
-	go func() { // not until ctx ends: its deadline is an event
-		defer close(lines)
-		for event, err := first, error(nil); ; event, err = stream.Recv() {
-			text, last := eventLine(event, err)
-			select {
-			case lines <- text:
-			case <-serving.Done():
-				return
-			}
-			if last {
-				return
-			}
-		}
-	}()
+	written := make(chan error, 1)
+	go func() { written <- writeEvents(serving, stream, first, lines) }() // not until ctx ends: its deadline is an event
 	copyLines(w, http.NewResponseController(w), watchPatience, lines)
+	cancel()
+	raise(<-written)
 }
 
-// eventLine returns the line of an event, or of the error that is the last.
-func eventLine(event *crdevalv1.WatchCrdsResponse, err error) (text []byte, last bool) {
-	if err == nil {
-		if text, err = (Marshaler{}).Marshal(event); err == nil {
-			return text, false
+// events is a stream of events.
+type events = grpc.ServerStreamingClient[crdevalv1.WatchCrdsResponse]
+
+// writeEvents sends the line of each event, then that of the final error, and closes the channel. It returns that error.
+func writeEvents(ctx context.Context, stream events, first *crdevalv1.WatchCrdsResponse, lines chan<- []byte) error {
+	defer close(lines)
+	for event := first; ; event = nil {
+		text, err := eventLine(stream, event)
+		if err != nil {
+			text = errorLine(err)
 		}
-		err = fmt.Errorf("an event cannot be written: %w", err)
+		select {
+		case lines <- text:
+		case <-ctx.Done():
+			return err
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return errorLine(err), true
+}
+
+// eventLine returns the line of an event, or of the next one if it is nil.
+func eventLine(stream events, event *crdevalv1.WatchCrdsResponse) (text []byte, err error) {
+	defer engine.Recover(&err)
+	if event == nil {
+		if event, err = stream.Recv(); err != nil {
+			return nil, err
+		}
+	}
+	if text, err = (Marshaler{}).Marshal(event); err != nil {
+		return nil, fmt.Errorf("an event cannot be written: %w", err)
+	}
+	return text, nil
 }

@@ -80,7 +80,7 @@ func (r *Registry) replay(
 	ctx context.Context, old, fresh *engine.Definition, objects []engine.Document,
 ) ([]engine.ReplayResult, error) {
 	results, errs := make([]engine.ReplayResult, len(objects)), make([]error, len(objects))
-	conversion.Run(ctx, min(r.Scheduler.Seats(), len(objects)), len(objects), func(ctx context.Context) (func(int), func()) {
+	err := conversion.Run(ctx, min(r.Scheduler.Seats(), len(objects)), len(objects), func(ctx context.Context) (func(int), func()) {
 		work := r.Scheduler.Start(ctx)
 		return func(i int) {
 			errs[i] = work.Item(func(ctx context.Context) error {
@@ -95,7 +95,7 @@ func (r *Registry) replay(
 			}
 		}, work.Close
 	})
-	return results, cmp.Or(errs...)
+	return results, cmp.Or(err, cmp.Or(errs...))
 }
 
 // compare is Compare without the search and the replay. fresh is nil if there is neither.

@@ -3,7 +3,9 @@ package registry
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/crdeval/crdeval/engine"
 )
@@ -42,5 +44,23 @@ func TestCompilePanics(t *testing.T) {
 	r.Engine.Observer = nil
 	if done, err := r.Register(t.Context(), DefaultCatalog, crontabs(10), Precondition{}); err != nil || !done.Report.Accepted {
 		t.Errorf("afterwards: %+v, %v", done.Report, err)
+	}
+}
+
+// A panic outside the engine is an error of that manifest, too.
+func TestSubmissionPanics(t *testing.T) {
+	r := newRegistry(t, newMapStore(), nil)
+	r.Now = func() time.Time { panic("ouch") }
+	done, _, err := r.RegisterAll(t.Context(), DefaultCatalog, []Submission{
+		{Manifest: crontabs(10), AsStored: true}, {Manifest: engine.JSON([]byte("{"))},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, is := errors.AsType[*engine.PanicError](done[0].Err); !is || !strings.Contains(string(p.Stack), "compile_panic_test.go") {
+		t.Errorf("got %v", done[0].Err)
+	}
+	if engine.ReasonOf(done[1].Err) != engine.ReasonManifestUnreadable {
+		t.Errorf("the next manifest: %v", done[1].Err)
 	}
 }

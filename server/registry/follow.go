@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/crdeval/crdeval/engine"
 )
 
 // errNotWatched is the state before the first connection.
@@ -54,8 +56,7 @@ func (r *Registry) follow() {
 		known := r.lost.Load()
 		r.setLost(err)
 		if known == nil || (*known).Error() != err.Error() {
-			r.Log.WarnContext(ctx, "the registry cannot follow its store; it serves the last known state and tries again",
-				"error", err)
+			r.warn(ctx, "the registry cannot follow its store; it serves the last known state and tries again", err)
 		}
 		if !sleep(ctx, pause) {
 			return
@@ -67,6 +68,7 @@ func (r *Registry) follow() {
 // watchStore applies commits until the watch fails or a commit cannot be decoded. reload is true if the store must be
 // loaded before the next watch.
 func (r *Registry) watchStore(ctx context.Context) (reload bool, err error) {
+	defer engine.Recover(&err)
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	connected := func() {
@@ -92,6 +94,15 @@ func (r *Registry) watchStore(ctx context.Context) (reload bool, err error) {
 		return true, invalid
 	}
 	return errors.Is(err, ErrCompacted), err
+}
+
+// warn logs an error, with the stack of a panic.
+func (r *Registry) warn(ctx context.Context, message string, err error) {
+	attributes := []any{"error", err}
+	if p, is := errors.AsType[*engine.PanicError](err); is {
+		attributes = append(attributes, "stack", string(p.Stack))
+	}
+	r.Log.WarnContext(ctx, message, attributes...)
 }
 
 // sleep reports whether d passed before ctx ended.

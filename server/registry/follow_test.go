@@ -1,9 +1,12 @@
 package registry
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -275,5 +278,48 @@ func TestFollowingBesideFailedLoads(t *testing.T) {
 		if err := r.Following(); err == nil {
 			t.Error("no error while the store is not followed")
 		}
+	}
+}
+
+// panickingLink is a link whose watch or load panics.
+type panickingLink struct {
+	*link
+	watch, load atomic.Bool
+}
+
+func (l *panickingLink) Watch(context.Context, uint64, func(), func(Commit)) error {
+	if l.watch.Load() {
+		panic("ouch")
+	}
+	return ErrCompacted
+}
+
+func (l *panickingLink) Load(ctx context.Context) (State, error) {
+	if l.load.Load() {
+		panic("ouch")
+	}
+	return l.link.Load(ctx)
+}
+
+// A panic while the store is followed is logged with its stack, and does not end the process.
+func TestPanicsWhileFollowing(t *testing.T) {
+	for _, where := range []string{"watch", "load"} {
+		t.Run(where, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log bytes.Buffer
+				l := &panickingLink{link: &link{cluster: newCluster()}}
+				l.watch.Store(where == "watch")
+				r := newRegistryWith(t, l, func(o *Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+				l.load.Store(where == "load")
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				if err := r.Following(); err == nil || !strings.Contains(err.Error(), "panic: ouch") {
+					t.Errorf("following: %v", err)
+				}
+				if !strings.Contains(log.String(), "(*panickingLink)") {
+					t.Errorf("the log has no stack:\n%s", &log)
+				}
+			})
+		})
 	}
 }

@@ -81,6 +81,15 @@ func (c *clock) advance(d time.Duration) { c.now = c.now.Add(d) }
 
 func newRegistry(t testing.TB, store Store, c *clock) *Registry {
 	t.Helper()
+	return newRegistryWith(t, store, func(o *Options) {
+		if c != nil {
+			o.Now = func() time.Time { return c.now }
+		}
+	})
+}
+
+func newRegistryWith(t testing.TB, store Store, configure func(*Options)) *Registry {
+	t.Helper()
 	programs := cache.New(cache.Options[string, *engine.Definition]{MaxBytes: 64 << 20, Weigh: (*engine.Definition).Size})
 	t.Cleanup(func() {
 		if err := programs.Close(context.Background()); err != nil {
@@ -88,9 +97,7 @@ func newRegistry(t testing.TB, store Store, c *clock) *Registry {
 		}
 	})
 	o := Options{Programs: programs, MaxWrite: patience}
-	if c != nil {
-		o.Now = func() time.Time { return c.now }
-	}
+	configure(&o)
 	r, err := New(t.Context(), store, o)
 	if err != nil {
 		t.Fatal(err)

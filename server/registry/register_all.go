@@ -127,7 +127,8 @@ func (r *Registry) compileAll(ctx context.Context, catalog string, list []Submis
 	return out
 }
 
-func (r *Registry) compileSubmission(ctx context.Context, catalog string, s Submission) (*candidate, error) {
+func (r *Registry) compileSubmission(ctx context.Context, catalog string, s Submission) (_ *candidate, err error) {
+	defer engine.Recover(&err)
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}

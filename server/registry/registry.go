@@ -203,7 +203,8 @@ func (r *Registry) load(ctx context.Context, current *snapshot) (*snapshot, []ch
 }
 
 // reload replaces the snapshot by the contents of the store.
-func (r *Registry) reload(ctx context.Context) error {
+func (r *Registry) reload(ctx context.Context) (err error) {
+	defer engine.Recover(&err)
 	next, changes, err := r.load(ctx, r.snapshot.Load())
 	if err == nil {
 		r.publish(next, changes)

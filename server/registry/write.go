@@ -128,8 +128,7 @@ func (r *Registry) endWrite() {
 		defer func() { <-r.writing }()
 		err := r.reload(r.lifetime)
 		if r.stale = err != nil; r.stale {
-			r.Log.WarnContext(r.lifetime, "cannot load the registry's store after a failed commit; the next write tries again",
-				"error", err)
+			r.warn(r.lifetime, "cannot load the registry's store after a failed commit; the next write tries again", err)
 		}
 	}()
 }

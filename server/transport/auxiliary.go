@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
@@ -60,17 +62,27 @@ func (a *auxiliary) reject(limit string, maximum int64, what string) error {
 // reflectionStream is a stream that ends if no message arrives for reflectionIdle.
 type reflectionStream struct{ grpc.ServerStream }
 
-// RecvMsg implements grpc.ServerStream. The handler returns its error, which ends the stream and the goroutine.
+// RecvMsg implements grpc.ServerStream. The handler returns its error, which ends the stream and the goroutine. A panic of
+// the goroutine is raised again.
 func (s *reflectionStream) RecvMsg(m any) error {
 	received := make(chan error, 1)
-	go func() { received <- s.ServerStream.RecvMsg(m) }()
+	go func() { received <- s.receive(m) }()
 	idle := time.NewTimer(reflectionIdle)
 	defer idle.Stop()
 	select {
 	case err := <-received:
+		if p, is := errors.AsType[*engine.PanicError](err); is {
+			panic(p)
+		}
 		return err
 	case <-idle.C:
 		return statusError(crdevalv1.ErrorReason_ERROR_REASON_DEADLINE, fmt.Sprintf(
 			"the reflection stream had no request for %v: open a new stream for the next request", reflectionIdle), nil)
 	}
+}
+
+// receive receives a message.
+func (s *reflectionStream) receive(m any) (err error) {
+	defer engine.Recover(&err)
+	return s.ServerStream.RecvMsg(m)
 }

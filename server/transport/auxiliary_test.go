@@ -2,6 +2,8 @@ package transport
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -120,4 +122,19 @@ func TestIdleReflection(t *testing.T) {
 			}
 		})
 	}
+}
+
+// panickingStream panics while it receives.
+type panickingStream struct{ grpc.ServerStream }
+
+func (panickingStream) RecvMsg(any) error { panic("ouch") }
+
+// TestReflectionPanics checks that a panic of the goroutine that receives is raised in the handler, with its own stack.
+func TestReflectionPanics(t *testing.T) {
+	defer func() {
+		if p := recover(); fmt.Sprint(p) != "panic: ouch" || !strings.Contains(stackOf(p), "panickingStream") {
+			t.Errorf("recovered %v with the stack\n%s", p, stackOf(p))
+		}
+	}()
+	t.Errorf("no panic: %v", (&reflectionStream{panickingStream{}}).RecvMsg(nil))
 }

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/tap"
 
+	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/flow"
@@ -149,10 +150,18 @@ func statusError(reason crdevalv1.ErrorReason, message string, metadata map[stri
 	return (&api.Error{Reason: reason, Message: message, Metadata: metadata}).GRPCStatus().Err()
 }
 
+// stackOf returns the stack of a panic that was recovered just now.
+func stackOf(p any) string {
+	if other, ok := p.(*engine.PanicError); ok { // of another goroutine
+		return string(other.Stack)
+	}
+	return string(debug.Stack())
+}
+
 // onPanic turns a panic of a handler into an error of the call. Only the log has the stack.
 func onPanic(log *slog.Logger) recovery.Option {
 	return recovery.WithRecoveryHandlerContext(func(ctx context.Context, p any) error {
-		log.ErrorContext(ctx, "a call panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		log.ErrorContext(ctx, "a call panicked", "panic", fmt.Sprint(p), "stack", stackOf(p))
 		return statusError(crdevalv1.ErrorReason_ERROR_REASON_INTERNAL,
 			"internal error: the log of the server has the details; please report it", nil)
 	})

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -133,8 +132,7 @@ func recovered(h http.Handler, log *slog.Logger) http.Handler {
 				return
 			}
 			if p != http.ErrAbortHandler { //nolint:errorlint // as net/http does
-				log.ErrorContext(r.Context(), "a request panicked", "panic", fmt.Sprint(p), "path", r.URL.Path, "stack",
-					string(debug.Stack()))
+				log.ErrorContext(r.Context(), "a request panicked", "panic", fmt.Sprint(p), "path", r.URL.Path, "stack", stackOf(p))
 			}
 			panic(http.ErrAbortHandler) // closes the connection, so that the response is not complete
 		}()

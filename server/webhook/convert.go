@@ -229,13 +229,18 @@ func (r *Conversion) convert(ctx context.Context, s *flow.Scheduler, d *engine.D
 	defer cancel(nil)
 	_, version, _ := strings.Cut(r.DesiredAPIVersion, "/")
 	var next atomic.Int64
-	work := func() {
+	convertParts := func() (err error) {
+		defer engine.Recover(&err)
 		work := s.Start(ctx)
 		defer work.Close()
-		for i := next.Add(1) - 1; i < int64(len(parts)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-			if err := r.convertPart(ctx, work, d, version, &parts[i]); err != nil {
-				cancel(err)
-			}
+		for i := next.Add(1) - 1; i < int64(len(parts)) && err == nil; i = next.Add(1) - 1 {
+			err = r.convertPart(ctx, work, d, version, &parts[i])
+		}
+		return err
+	}
+	work := func() {
+		if err := convertParts(); err != nil {
+			cancel(err)
 		}
 	}
 	var others sync.WaitGroup
