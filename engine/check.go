@@ -28,24 +28,37 @@ func checkThen(ctx context.Context, manifest Document, o *Options, memory *celch
 	if err := o.check(ctx); err != nil {
 		return nil, err
 	}
-	d, stop := value.Acquire(), interrupt.Of(ctx) // not released by defer: after a panic it must not return to the pool
-	if stop != nil {
-		d.StopOn(stop)
-	}
-	report, crd, err := check(ctx, d, manifest, o, memory)
-	if err == nil && report.Accepted {
-		err = then(report, crd)
-	}
-	d.Release()
-	if e := stop.Err(); e != nil {
-		err = e
-	} else if late := o.check(ctx); late != nil && err != nil {
-		err = late
-	}
+	var report *Report
+	err := withDoc(ctx, o, func(d *value.Doc) (err error) {
+		var crd *apiextensionsv1.CustomResourceDefinition
+		report, crd, err = check(ctx, d, manifest, o, memory)
+		if err == nil && report.Accepted {
+			err = then(report, crd)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
 	return report, nil
+}
+
+// withDoc calls f with a Doc for a manifest, whose memory is charged to the hook Grow. The error is that of the hook, that
+// of a context that ended, or that of f.
+func withDoc(ctx context.Context, o *Options, f func(*value.Doc) error) error {
+	d, stop := value.Acquire(), interrupt.Of(ctx) // not released by defer: after a panic it must not return to the pool
+	if stop != nil {
+		d.StopOn(stop)
+	}
+	err := f(d)
+	d.Release()
+	if e := stop.Err(); e != nil {
+		return e
+	}
+	if late := o.check(ctx); late != nil && err != nil {
+		return late
+	}
+	return err
 }
 
 // check is checkThen without a next step. The CRD is nil if the report rejects it.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"strconv"
 	"time"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/definition"
-	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/schema"
@@ -47,17 +47,32 @@ func Compile(ctx context.Context, manifest Document, o Options) (d *Definition, 
 	return d, report, nil
 }
 
-// CompileStored compiles the result of Definition.Manifest: a CRD that was accepted before and is not checked again.
-func CompileStored(ctx context.Context, canonical []byte, o Options) (_ *Definition, err error) {
+// CompileStored compiles the result of Definition.Manifest: a CRD that was accepted before and is not checked again. The
+// hook Grow is called for the memory that this needs.
+func CompileStored(ctx context.Context, canonical []byte, o Options) (d *Definition, err error) {
 	defer Recover(&err)
 	if err := o.check(ctx); err != nil {
 		return nil, err
 	}
-	m, err := definition.Decode(canonical)
+	err = withDoc(ctx, &o, func(doc *value.Doc) error {
+		root, err := doc.ParseJSON(canonical, value.Limits{MaxBytes: max(len(canonical), 1)})
+		if err != nil {
+			root = 0 // DecodeTree reports the error
+		}
+		if errors.Is(err, value.ErrStopped) || !doc.Grow(compilationMemory(doc, canonical)) {
+			return value.ErrStopped
+		}
+		m, err := definition.DecodeTree(canonical, doc, root)
+		if err != nil {
+			return failed(ReasonManifestUnreadable, "stored CRD", err)
+		}
+		d, err = compile(ctx, m.CRD, o, celcheck.NewMemory())
+		return err
+	})
 	if err != nil {
-		return nil, failed(ReasonManifestUnreadable, "stored CRD", err)
+		return nil, err
 	}
-	return compile(ctx, m.CRD, o, celcheck.NewMemory())
+	return d, nil
 }
 
 // CompileAsStored compiles a CRD as another API server stores or serves it, with its status, and does not judge it. It
@@ -71,15 +86,14 @@ func CompileAsStored(ctx context.Context, manifest Document, o Options) (
 	if err := o.check(ctx); err != nil {
 		return nil, nil, err
 	}
-	doc, stop := value.Acquire(), interrupt.Of(ctx) // not released by defer: after a panic it must not return to the pool
-	if stop != nil {
-		doc.StopOn(stop)
-	}
-	m, err := decodeManifest(&definition.Source{Doc: doc}, manifest, o.Limits)
-	if err == nil {
-		err = m.CheckStored()
-	}
-	if err == nil {
+	err = withDoc(ctx, &o, func(doc *value.Doc) error {
+		m, err := decodeManifest(&definition.Source{Doc: doc}, manifest, o.Limits)
+		if err == nil {
+			err = m.CheckStored()
+		}
+		if err != nil {
+			return err
+		}
 		crd = m.CRD
 		if o.Existing != nil && o.Conversion.Absent() {
 			if existing := o.Existing(crd.Name); existing != nil && existing.Conversion != nil {
@@ -89,11 +103,8 @@ func CompileAsStored(ctx context.Context, manifest Document, o Options) (
 		o.Terminating = o.Terminating || isTerminating(crd)
 		definition.Normalize(crd) // the API server evaluates what it stored: a default of 1.0 becomes the integer 1
 		d, err = compile(ctx, crd, o, celcheck.NewMemory())
-	}
-	doc.Release()
-	if e := stop.Err(); e != nil {
-		err = e
-	}
+		return err
+	})
 	if err != nil {
 		if ReasonOf(err) == "" {
 			err = unreadable("manifest", ReasonManifestUnreadable, err)

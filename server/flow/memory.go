@@ -122,6 +122,16 @@ func (m *Memory) Open(caller string) *Lease {
 	return &Lease{of: m, caller: caller, holder: m.enter(caller)}
 }
 
+// Sibling opens an empty lease of the same caller, for work that may outlive the call. The work must end it with Release.
+func (l *Lease) Sibling() *Lease {
+	if l == nil {
+		return nil
+	}
+	l.of.mu.Lock()
+	defer l.of.mu.Unlock()
+	return &Lease{of: l.of, caller: l.caller, holder: l.of.enter(l.caller)}
+}
+
 // enter returns the holder of a caller that gets one more lease.
 func (m *Memory) enter(caller string) *holder {
 	h := m.callers[caller]

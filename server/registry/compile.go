@@ -58,7 +58,9 @@ func (r *Registry) compile(ctx context.Context, c *catalog, s Submission) (*cand
 		return nil, err
 	}
 	j := &candidate{catalogEtag: c.record.Etag, rules: rules, setsRules: rules != nil}
-	err = r.Scheduler.Do(ctx, func(ctx context.Context) error { return r.compileCandidate(waitForMemory(ctx), c, s, j) })
+	err = r.Scheduler.Do(ctx, func(ctx context.Context) error {
+		return r.compileCandidate(waitForMemory(ctx, flow.LeaseOf(ctx)), c, s, j)
+	})
 	if err == nil {
 		err = flow.LeaseOf(ctx).Grow(ctx, flow.Response, reportMemory(j.report))
 	}
@@ -87,10 +89,9 @@ func reportMemory(r *engine.Report) int64 {
 // maxMemoryWait bounds the time that a compilation waits for memory.
 const maxMemoryWait = 30 * time.Second
 
-// waitForMemory returns a context in which a compilation waits for memory, without a seat. So compilations that fit only
-// one at a time run one after the other.
-func waitForMemory(ctx context.Context) context.Context {
-	lease := flow.LeaseOf(ctx)
+// waitForMemory returns a context in which a compilation charges its memory to a lease. It waits for memory without a seat.
+// So compilations that fit only one at a time run one after the other.
+func waitForMemory(ctx context.Context, lease *flow.Lease) context.Context {
 	if lease == nil {
 		return ctx
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/crdeval/crdeval/cache"
@@ -66,12 +67,132 @@ func TestCompilationsTakeTurns(t *testing.T) {
 	}
 }
 
+// manyRules returns a CRD with 201 rules, whose compilation takes more than two megabytes.
+func manyRules(last string) engine.Document {
+	return engine.JSON([]byte(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"as.example.com"},
+		"spec":{"group":"example.com","scope":"Cluster","names":{"plural":"as","kind":"A"},"versions":[{"name":"v1","served":true,"storage":true,
+		"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-validations":[` + strings.Repeat(`{"rule":"true"},`, 200) + `{"rule":"` + last + `"}]}}}]}}`))
+}
+
+// compileObserver calls a function when a version was compiled.
+type compileObserver struct {
+	engine.Observer
+	compiled func()
+}
+
+func (o compileObserver) Compiled(context.Context, engine.CompileEvent) { o.compiled() }
+
+// TestRecompilationMemory checks that a caller that makes the cache compile revisions again is charged for each
+// compilation, also if the call ends before the compilation.
+func TestRecompilationMemory(t *testing.T) {
+	var memory *flow.Memory
+	var tree []int64
+	started := func() {}
+	programs := cache.New(cache.Options[string, *engine.Definition]{MaxBytes: 1, Weigh: func(*engine.Definition) int64 { return 1 }})
+	defer func() { _ = programs.Close(context.Background()) }()
+	r, err := New(t.Context(), newMapStore(), Options{Programs: programs, Engine: engine.Options{
+		Observer: compileObserver{compiled: func() {
+			if started(); memory != nil {
+				tree = append(tree, memory.Stats().Bytes[flow.Tree])
+			}
+		}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var revisions []string
+	for _, last := range []string{"true", "self == self"} {
+		done, err := r.Register(t.Context(), DefaultCatalog, manyRules(last), Precondition{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		revisions = append(revisions, done.CRD.Revision)
+	}
+	v, err := r.View(t.Context(), DefaultCatalog, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	compile := func(ctx context.Context, i int) error {
+		lease := memory.Open("mallory")
+		defer lease.Release()
+		_, err := v.Named(flow.WithLease(ctx, lease), "as.example.com", revisions[i%2])
+		return err
+	}
+	memory = flow.NewMemory(32 << 20)
+	for i := range 6 {
+		if err := compile(t.Context(), i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(tree) != 6 || slices.Min(tree) < 2<<20 {
+		t.Errorf("charged %v", tree)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	started = func() { cancel(); <-ended }
+	if err := compile(ctx, 0); !errors.Is(err, context.Canceled) {
+		t.Errorf("a call that ends: %v", err)
+	}
+	close(ended)
+	started = func() {}
+	if err := compile(t.Context(), 0); err != nil { // waits for the same compilation
+		t.Error(err)
+	}
+	if len(tree) != 7 || tree[6] < 2<<20 {
+		t.Errorf("charged %v after the call has ended", tree)
+	}
+	if s := memory.Stats(); s.Bytes != (flow.MemoryStats{}).Bytes {
+		t.Errorf("held at the end: %+v", s)
+	}
+	memory = flow.NewMemory(2 << 20)
+	if err := compile(t.Context(), 1); !errors.Is(err, flow.ErrTooLarge) {
+		t.Errorf("a limit that is too small: %v", err)
+	}
+}
+
+// TestBuildOfOtherCaller checks that a caller compiles a revision itself if the caller that compiled it lacked memory.
+func TestBuildOfOtherCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRegistry(t, newMapStore(), nil)
+		done, err := r.Register(t.Context(), DefaultCatalog, manyRules("true"), Precondition{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Programs.Remove(done.CRD.Revision)
+		v, err := r.View(t.Context(), DefaultCatalog, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		full, free := flow.NewMemory(16<<20), flow.NewMemory(32<<20)
+		if err := full.Open("mallory").TryGrow(flow.Response, 7<<20); err != nil {
+			t.Fatal(err)
+		}
+		compile := func(memory *flow.Memory) error {
+			lease := memory.Open("mallory")
+			defer lease.Release()
+			_, err := v.Named(flow.WithLease(t.Context(), lease), "as.example.com", "")
+			return err
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if err := compile(full); !errors.Is(err, flow.ErrNoMemory) {
+				t.Errorf("without memory: %v", err)
+			}
+		})
+		synctest.Wait()
+		wg.Go(func() {
+			if err := compile(free); err != nil {
+				t.Errorf("with memory: %v", err)
+			}
+		})
+		wg.Wait()
+	})
+}
+
 // TestCompilationMemory checks that a compilation waits while other calls hold the memory that it needs, and that one
 // that can never fit is rejected.
 func TestCompilationMemory(t *testing.T) {
-	manifest := engine.JSON([]byte(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"as.example.com"},
-		"spec":{"group":"example.com","scope":"Cluster","names":{"plural":"as","kind":"A"},"versions":[{"name":"v1","served":true,"storage":true,
-		"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-validations":[` + strings.Repeat(`{"rule":"true"},`, 200) + `{"rule":"true"}]}}}]}}`))
+	manifest := manyRules("true")
 	r := newRegistry(t, newMapStore(), nil)
 	r.Scheduler = flow.New(flow.Options{Seats: 1})
 	memory := flow.NewMemory(10 << 20)

@@ -3,6 +3,8 @@ package registry
 import (
 	"cmp"
 	"context"
+	"errors"
+	"sync/atomic"
 	"weak"
 
 	"github.com/crdeval/crdeval/engine"
@@ -109,17 +111,31 @@ func (r *Registry) program(ctx context.Context, c *catalog, d *crd, rev *revisio
 	var program *engine.Definition
 	var err error
 	flow.WaitForWork(ctx, func() { // the build is work of its own, and other callers can wait for it
-		program, err = r.Programs.Get(ctx, rev.digest, func(ctx context.Context) (program *engine.Definition, err error) {
-			manifest, rules, err := rev.unpack(d)
-			if err != nil {
-				return nil, err
+		for own := new(atomic.Bool); ; {
+			program, err = r.Programs.Get(ctx, rev.digest, func(ctx context.Context) (*engine.Definition, error) {
+				own.Store(true)
+				return r.build(ctx, c, d, rev)
+			})
+			if own.Load() || !errors.Is(err, flow.ErrNoMemory) { // else another caller lacked memory
+				return
 			}
-			o := r.options(c)
-			o.Conversion, o.Terminating = engine.JSON(rules), rev.summary.Terminating
-			return engine.CompileStored(ctx, manifest, o)
-		})
+		}
 	})
 	return program, err
+}
+
+// build compiles a revision for the cache. It charges the memory to a lease of its own of the caller that started it,
+// because it does not end with that call.
+func (r *Registry) build(ctx context.Context, c *catalog, d *crd, rev *revision) (*engine.Definition, error) {
+	lease := flow.LeaseOf(ctx).Sibling()
+	defer lease.Release()
+	manifest, rules, err := rev.unpack(d)
+	if err != nil {
+		return nil, err
+	}
+	o := r.options(c)
+	o.Conversion, o.Terminating = engine.JSON(rules), rev.summary.Terminating
+	return engine.CompileStored(waitForMemory(ctx, lease), manifest, o)
 }
 
 func notEstablished(d *crd) error {
