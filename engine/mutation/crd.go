@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
@@ -25,6 +26,7 @@ type crd struct {
 // version is a version of a CRD.
 type version struct {
 	name   string
+	index  int // in the CRD
 	schema *schemaNode
 	nodes  int
 
@@ -66,7 +68,7 @@ func newCRD(file string, d *engine.Definition) (*crd, error) {
 	}
 	spec, _ := c.root["spec"].(map[string]any)
 	list, _ := spec["versions"].([]any)
-	for _, of := range list {
+	for i, of := range list {
 		fields, _ := of.(map[string]any)
 		name, _ := fields["name"].(string)
 		schema, _ := fields["schema"].(map[string]any)
@@ -74,7 +76,7 @@ func newCRD(file string, d *engine.Definition) (*crd, error) {
 		if !ok {
 			continue
 		}
-		v := &version{name: name}
+		v := &version{name: name, index: i}
 		v.subresources, _ = fields["subresources"].(map[string]any)
 		v.schema = v.read(props, "", "")
 		c.versions = append(c.versions, v)
@@ -134,25 +136,38 @@ func (n *schemaNode) children() (all []*schemaNode) {
 	return all
 }
 
-// manifest returns the manifest with the change of a mutant. It must not be called concurrently.
+// manifest returns the manifest with the change of a mutant.
 func (c *crd) manifest(m *mutant) ([]byte, error) {
-	before := map[string]any{}
+	keys := maps.Clone(m.node.keys)
 	for key, value := range m.edits {
-		if old, ok := m.node.keys[key]; ok {
-			before[key] = old
-		}
 		if value == nil {
-			delete(m.node.keys, key)
+			delete(keys, key)
 		} else {
-			m.node.keys[key] = value
+			keys[key] = value
 		}
 	}
-	text, err := json.Marshal(c.root)
-	for key := range m.edits {
-		delete(m.node.keys, key)
+	pointer := fmt.Sprintf("/spec/versions/%d/schema/openAPIV3Schema%s", m.version.index, m.node.pointer)
+	return json.Marshal(replaced(c.root, strings.Split(pointer, "/")[1:], keys))
+}
+
+// replaced returns a JSON value with another value in the place of one below it. It copies only what changes.
+func replaced(of any, path []string, with any) any {
+	if len(path) == 0 {
+		return with
 	}
-	maps.Copy(m.node.keys, before)
-	return text, err
+	switch of := of.(type) {
+	case map[string]any:
+		key := value.UnescapePointer(path[0])
+		clone := maps.Clone(of)
+		clone[key] = replaced(of[key], path[1:], with)
+		return clone
+	case []any:
+		i, _ := strconv.Atoi(path[0]) // the path is that of a value below
+		clone := slices.Clone(of)
+		clone[i] = replaced(of[i], path[1:], with)
+		return clone
+	}
+	return of
 }
 
 // key identifies the change of a mutant in all variants of a CRD.

@@ -38,7 +38,7 @@ type Options struct {
 // directories in addition to those of the suites. The error is that of the context.
 func Run(ctx context.Context, suites []*suite.Suite, crds []string, o Options) (*Report, error) {
 	r := &run{options: o, groups: map[string]*group{}, files: map[string]*suiteFiles{}, report: &Report{},
-		patched: map[string]suite.Evaluator{}}
+		patched: map[string]*patched{}}
 	for _, s := range suites {
 		sets, err := s.Sets(crds)
 		if err != nil {
@@ -75,7 +75,13 @@ type run struct {
 	order   []*group
 
 	mutex   sync.Mutex
-	patched map[string]suite.Evaluator // by the text of the CRD
+	patched map[string]*patched // by the text of the CRDs
+}
+
+// patched are CRDs with patches. The mutex is held while they are compiled.
+type patched struct {
+	mutex     sync.Mutex
+	evaluator suite.Evaluator
 }
 
 // suiteFiles are the CRDs of sets with the same files, and their tests.
@@ -83,7 +89,6 @@ type suiteFiles struct {
 	crds        []*crd
 	definitions []*engine.Definition
 	tests       []*test
-	mutex       sync.Mutex // of crds
 }
 
 // test is a test that passes without a mutant.
@@ -106,17 +111,24 @@ type variant struct {
 	mutant *mutant
 }
 
-// open compiles CRDs with patches, once.
+// open compiles CRDs with patches, once. Different CRDs are compiled in parallel.
 func (r *run) open(ctx context.Context, files []suite.CRDs) (suite.Evaluator, error) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
 	key := keyOf(files)
-	if known := r.patched[key]; known != nil {
-		return known, nil
+	r.mutex.Lock()
+	p := r.patched[key]
+	if p == nil {
+		p = &patched{}
+		r.patched[key] = p
+	}
+	r.mutex.Unlock()
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if p.evaluator != nil {
+		return p.evaluator, nil
 	}
 	evaluator, err := suite.NewEvaluator(ctx, files, r.options.Engine)
 	if err == nil {
-		r.patched[key] = evaluator
+		p.evaluator = evaluator
 	}
 	return evaluator, err
 }
@@ -229,19 +241,20 @@ func (r *run) runAll(ctx context.Context) error {
 		limited, cancel = context.WithTimeout(ctx, r.options.Time)
 	}
 	defer cancel()
-	next, done := make(chan *group), 0
+	next, done := make(chan int), 0
 	var workers sync.WaitGroup
-	var failed error
+	failed := make([]error, len(list))
 	for range cmp.Or(r.options.Parallel, runtime.GOMAXPROCS(0)) {
 		workers.Go(func() {
-			for g := range next {
+			for i := range next {
+				g := list[i]
 				result := *g.result // kept if the time is over
 				err := r.mutant(limited, g, &result)
 				r.mutex.Lock()
 				if err == nil && limited.Err() == nil {
 					*g.result = result
 				} else if limited.Err() == nil {
-					failed = errors.Join(failed, fmt.Errorf("%s: %s: %w", result.CRD, result.SchemaPointer, err))
+					failed[i] = fmt.Errorf("%s: %s: %w", result.CRD, result.SchemaPointer, err)
 				}
 				if done++; r.options.Progress != nil {
 					r.options.Progress(done, len(list))
@@ -250,15 +263,15 @@ func (r *run) runAll(ctx context.Context) error {
 			}
 		})
 	}
-	for _, g := range list {
+	for i := range list {
 		if limited.Err() != nil {
 			break
 		}
-		next <- g
+		next <- i
 	}
 	close(next)
 	workers.Wait()
-	return errors.Join(ctx.Err(), failed)
+	return errors.Join(ctx.Err(), errors.Join(failed...))
 }
 
 // mutant runs a mutant with each variant of its CRD, until a test fails.
@@ -266,9 +279,7 @@ func (r *run) mutant(ctx context.Context, g *group, result *Mutant) error {
 	var survivor *survivor
 	result.Status = Invalid
 	for _, v := range g.variants {
-		v.files.mutex.Lock()
 		manifest, err := v.crd.manifest(v.mutant)
-		v.files.mutex.Unlock()
 		if err != nil {
 			return err
 		}
