@@ -119,9 +119,12 @@ func (m *Manifest) Path() string {
 	return m.In.Path
 }
 
-// ErrorAt returns FILE:LINE for an error on a line of the file, or Where if line is 0.
-func (m *Manifest) ErrorAt(line int) string {
-	if line > 0 {
+// ErrorAt returns FILE:LINE:COLUMN for an error in the file. It is FILE:LINE if column is 0, and Where if line is 0.
+func (m *Manifest) ErrorAt(line, column int) string {
+	switch {
+	case line > 0 && column > 0:
+		return fmt.Sprintf("%s:%d:%d", OneLine(m.File), line, column)
+	case line > 0:
 		return fmt.Sprintf("%s:%d", OneLine(m.File), line)
 	}
 	return m.Where()

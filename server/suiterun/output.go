@@ -64,7 +64,7 @@ func (p *textPrinter) Result(r *suite.Result) {
 }
 
 func (p *textPrinter) Fail(file string, line int, message string) {
-	p.print("%v: error: %s", (&workspace.Manifest{Location: workspace.Location{File: file}}).ErrorAt(line), message)
+	p.print("%v: error: %s", (&workspace.Manifest{Location: workspace.Location{File: file}}).ErrorAt(line, 0), message)
 }
 
 func (p *textPrinter) Note(text string) { p.print("%s", text) }

@@ -70,7 +70,7 @@ func (c *admitCommand) admit(ctx context.Context, env environment) error {
 	}
 	for _, m := range w.unreadable {
 		fmt.Fprintf(env.stderr, "warning: %s: --old: the document cannot be read, so writes of its objects are creations: %s\n",
-			m.ErrorAt(lineOf(m.Err, m)), workspace.OneLine(m.Err.Error()))
+			m.ErrorAt(placeOf(m.Err, m)), workspace.OneLine(m.Err.Error()))
 	}
 	if len(c.Old) > 0 && len(w.existing) == 0 {
 		fmt.Fprintf(env.stderr, "warning: --old %s has no object with a name: all writes are creations\n",
@@ -240,7 +240,8 @@ func (a *admission) ruleReports(ctx context.Context) func(yield func(*crdReport)
 			}
 			if err != nil {
 				j = newReport(m)
-				j.Name, j.Error, j.Line = m.CRD, err.Error(), lineOf(err, m)
+				j.Name, j.Error = m.CRD, err.Error()
+				j.Line, j.Column = placeOf(err, m)
 			}
 			if !yield(j) {
 				return

@@ -91,7 +91,7 @@ func (p *textPrinter) listed(o *outcome) bool {
 }
 
 // line returns the file and the line of an object.
-func (o *outcome) line() string { return o.write.ErrorAt(o.Line) }
+func (o *outcome) line() string { return o.write.ErrorAt(o.Line, o.Column) }
 
 // sameAnswers says once that several CRDs apply to objects.
 func (p *textPrinter) sameAnswers(b *bytes.Buffer, o *outcome) {

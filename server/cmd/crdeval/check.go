@@ -83,7 +83,7 @@ func (c *checkCommand) check(ctx context.Context, env environment) error {
 	}
 	for _, crd := range old {
 		if j := with.registerCRD(ctx, crd, registration{adopts: true}); j.Error != "" {
-			return fmt.Errorf("%s: %s", crd.ErrorAt(j.Line), j.Error)
+			return fmt.Errorf("%s: %s", crd.ErrorAt(j.Line, j.Column), j.Error)
 		}
 	}
 	total := tally{skipped: map[string]int{}}

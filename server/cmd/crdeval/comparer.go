@@ -60,7 +60,8 @@ func (l *local) compare(ctx context.Context, c *comparison) (*compared, error) {
 	}
 	done, err := do(ctx, c)
 	if err = localError(ctx, err); err != nil {
-		return nil, &documentError{c.brokenCRD(), err.Error(), lineOf(err, nil)}
+		line, _ := placeOf(err, nil)
+		return nil, &documentError{c.brokenCRD(), err.Error(), line}
 	}
 	return done, nil
 }

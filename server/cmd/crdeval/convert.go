@@ -149,7 +149,7 @@ func (c *convertCommand) print(env environment, total *tally, r *conversion, fir
 	case r.rejected:
 		text = fmt.Sprintf("%s: not converted: %s\n", at, messageText(r.err.Error()))
 	case r.err != nil:
-		at = fmt.Sprintf("%s:%d: %s", r.File, lineOf(r.err, r.Manifest), r.Title())
+		at = fmt.Sprintf("%s: %s", r.ErrorAt(placeOf(r.err, r.Manifest)), r.Title())
 		text = fmt.Sprintf("%s: error: %s\n", at, r.err)
 	}
 	failure := ""

@@ -126,7 +126,7 @@ func (c *convertCommand) runCheck(ctx context.Context, env environment) error {
 		case s.Conversion:
 			rules = append(rules, s)
 		case s.Err != nil:
-			return fmt.Errorf("%s:%d: %w", s.File, lineOf(s.Err, s), s.Err)
+			return fmt.Errorf("%s: %w", s.ErrorAt(placeOf(s.Err, s)), s.Err)
 		case s.Kind == workspace.CRDKind:
 			crds = append(crds, s)
 		}
@@ -139,7 +139,7 @@ func (c *convertCommand) runCheck(ctx context.Context, env environment) error {
 	for _, crd := range crds {
 		j := l.registerCRD(ctx, crd, registration{adopts: crd.AsCRD().Established})
 		if j.Error != "" {
-			return fmt.Errorf("%s: %s", crd.ErrorAt(j.Line), j.Error)
+			return fmt.Errorf("%s: %s", crd.ErrorAt(j.Line, j.Column), j.Error)
 		}
 		if rejected[crd.Name] = !j.Accepted; j.Accepted {
 			continue
@@ -209,7 +209,8 @@ func (c *convertCommand) checkRules(ctx context.Context, r *rulesReport, existin
 	}
 	if err != nil {
 		err = localError(ctx, err)
-		r.Accepted, r.Error, r.Line = false, err.Error(), lineOf(err, r.source)
+		r.Accepted, r.Error = false, err.Error()
+		r.Line, _ = placeOf(err, r.source)
 	}
 	for _, l := range laws {
 		line := lawLine{Law: l.Law, From: l.Between[0], To: l.Between[1], Objects: l.Objects, Excepted: l.Excepted,

@@ -92,9 +92,9 @@ func TestConvertStdin(t *testing.T) {
 			`{"apiVersion":"example.com/v1","kind":"Lamp","metadata":{"name":"a"},"spec":{"light":{"bulb":"x"}}}` + "\n" +
 				`{"apiVersion":"example.com/v1","kind":"Lamp","metadata":{"name":"b"}}` + "\n", "2 objects: 2 converted, 0 not converted\n", 0},
 		{"empty", "", "", "0 objects: 0 converted, 0 not converted\n", 0},
-		{"binary", "\x00\x01\xff\x1b[31m", "", "-:1: unreadable document: error: ", exitError},
+		{"binary", "\x00\x01\xff\x1b[31m", "", "-:1:1: unreadable document: error: ", exitError},
 		{"broken", first + "\n{\"apiVersion\": [\n",
-			`{"apiVersion":"example.com/v1","kind":"Lamp","metadata":{"name":"a"},"spec":{"light":{"bulb":"x"}}}` + "\n", "-:2: unreadable document: error: ", exitError},
+			`{"apiVersion":"example.com/v1","kind":"Lamp","metadata":{"name":"a"},"spec":{"light":{"bulb":"x"}}}` + "\n", "-:2:17: unreadable document: error: ", exitError},
 		{"a number", "7", "", "-:1: a document without a kind: error: ", exitError},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

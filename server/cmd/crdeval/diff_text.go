@@ -29,7 +29,7 @@ func (d *difference) print(w io.Writer, from crdevalv1.ChangeClass) error {
 func (d *difference) printHead(b *bytes.Buffer) {
 	switch name := workspace.OneLine(cmp.Or(d.Name, d.New)); {
 	case d.Error != "":
-		fmt.Fprintf(b, "%s: error: %s\n", d.failed.ErrorAt(d.Line), messageText(d.Error))
+		fmt.Fprintf(b, "%s: error: %s\n", d.failed.ErrorAt(d.Line, 0), messageText(d.Error))
 	case d.Deleted:
 		fmt.Fprintf(b, "%s: breaking: the CRD is not in %s. Deleting a CRD deletes its objects\n", name, workspace.OneLine(d.New))
 	case d.Created && d.Diff.message.GetAccepted():

@@ -45,7 +45,8 @@ func (e *remoteEvaluator) compile(ctx context.Context, c *workspace.CRD) *worksp
 	answer, err := e.Registry().CheckCrd(ctx, &crdevalv1.CheckCrdRequest{Catalog: e.catalog, Manifest: toDocument(c.Document)})
 	if err != nil {
 		err = e.manifestError(err)
-		j.Error, j.Line = err.Error(), lineOf(err, nil)
+		j.Error = err.Error()
+		j.Line, j.Column = placeOf(err, nil)
 	} else {
 		j.Name, j.Accepted = c.Name, answer.GetAccepted()
 		j.takeReport(answer.GetReport())

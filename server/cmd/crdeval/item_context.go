@@ -8,7 +8,7 @@ import (
 // itemContext ends when an item takes longer than a limit. It serves all items until one does: a context for each would
 // cost more than a small item.
 type itemContext struct {
-	context.Context
+	context.Context //nolint:containedctx // it is one
 	limit time.Duration
 	timer *time.Timer
 	stop  func()

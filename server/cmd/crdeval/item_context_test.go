@@ -20,7 +20,7 @@ func TestItemContext(t *testing.T) {
 				t.Fatalf("%v after %v of an item", err, time.Second-1)
 			}
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		<-c.Done()
 		if err := c.Err(); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("after the limit: %v", err)

@@ -95,7 +95,7 @@ func TestCheck(t *testing.T) {
 		{"other documents are still checked", "apiVersion: v1\nkind: Pod\n---\n" + good, nil, exitError, "goods.example.com: accepted", "could not be checked"},
 		{"other documents are not counted as CRDs", "apiVersion: v1\nkind: Pod\n---\na: 1\n---\n" + good, nil, exitError, "1 CRD: 1 accepted, 0 rejected, 2 other documents\n", "2 documents could not be checked"},
 		{"broken YAML", "a: [\n", nil, exitError, "FILE:", "1 document"},
-		{"broken YAML further down", good + "---\n# more\na: {b: 1\nc: d\n", nil, exitError, "FILE:11: error: invalid YAML: ", ""},
+		{"broken YAML further down", good + "---\n# more\na: {b: 1\nc: d\n", nil, exitError, "FILE:11:1: error: invalid YAML: ", ""},
 		{"other kinds are skipped", "apiVersion: v1\nkind: Pod\n---\n" + good, []string{"--skip-other-kinds"}, 0, "goods.example.com: accepted", ""},
 		{"only other kinds", "apiVersion: v1\nkind: Pod\n", []string{"--skip-other-kinds"}, 0, "0 CRDs: 0 accepted, 0 rejected\nskipped 1 document: 1 Pod\n", ""},
 		{"skipped documents", "apiVersion: v1\nkind: Pod\n", []string{"--skip-other-kinds", "-v"}, 0, "FILE: skipped: the document is a Pod (v1)", ""},

@@ -142,7 +142,7 @@ func (m *migration) connect(ctx context.Context, crds, rules []*workspace.Manife
 		case j.Error == "" && j.Accepted:
 			continue
 		case needed && j.Error != "":
-			err = fmt.Errorf("%s: %s", s.ErrorAt(j.Line), j.Error)
+			err = fmt.Errorf("%s: %s", s.ErrorAt(j.Line, j.Column), j.Error)
 		case needed:
 			err = errors.Join(j.print(m.env.stderr), errRejected)
 		default:

@@ -153,7 +153,7 @@ func (m *migration) locate(r *conversion) (at, text string) {
 	if m.inCluster() {
 		return r.Title(), r.err.Error()
 	}
-	return fmt.Sprintf("%s:%d: %s", r.File, lineOf(r.err, r.Manifest), r.Title()), r.err.Error()
+	return fmt.Sprintf("%s: %s", r.ErrorAt(placeOf(r.err, r.Manifest)), r.Title()), r.err.Error()
 }
 
 // reserve reserves the path of an object of files. It returns an error if an earlier object has the same path. A

@@ -15,6 +15,7 @@ import (
 type outcome struct {
 	workspace.Location
 	Line      int             `json:"line"`
+	Column    int             `json:"column,omitempty"` // of an error, if known
 	Class     workspace.Class `json:"class,omitempty"`
 	Kind      string          `json:"kind,omitempty"`
 	Name      string          `json:"name,omitempty"`
@@ -65,24 +66,25 @@ func (o *outcome) skip(kind, reason string) { o.skipped, o.Skipped = kind, kind+
 // fail records why the object could not be evaluated.
 func (o *outcome) fail(class workspace.Class, err error) {
 	o.Class, o.err, o.Error = class, err, err.Error()
-	if line := lineOf(err, nil); line > 0 {
-		o.Line = line
+	if line, column := placeOf(err, nil); line > 0 {
+		o.Line, o.Column = line, column
 	}
 }
 
 // mayLackCRD reports whether no CRD of the kind is known, so that --allow-missing-crds applies.
 func (o *outcome) mayLackCRD() bool { return errors.As(o.err, new(*workspace.WithoutCRDError)) }
 
-// lineOf returns the line of an error in a file. If it is not known, it is that of the manifest, which may be nil.
-func lineOf(err error, m *workspace.Manifest) int {
+// placeOf returns the line and the column of an error in a file. If they are not known, the line is that of the manifest,
+// which may be nil.
+func placeOf(err error, m *workspace.Manifest) (line, column int) {
 	var e *engine.Error
 	switch {
 	case errors.As(err, &e) && e.Position != nil:
-		return e.Position.Line
+		return e.Position.Line, e.Position.Column
 	case m == nil:
-		return 0
+		return 0, 0
 	}
-	return m.Line()
+	return m.Line(), 0
 }
 
 // verdict returns the verdict, or nil without a verdict and if the verdicts of several CRDs differ.

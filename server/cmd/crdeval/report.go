@@ -16,7 +16,8 @@ import (
 // crdReport is what an API server answers to a CRD.
 type crdReport struct {
 	workspace.Location
-	Line     int                          `json:"line,omitempty"` // of the error, if known
+	Line     int                          `json:"line,omitempty"`   // of the error, if known
+	Column   int                          `json:"column,omitempty"` // of the error, if known
 	Name     string                       `json:"name,omitempty"`
 	Accepted bool                         `json:"accepted"`
 	Report   inREST[*crdevalv1.CrdReport] `json:"report,omitzero"`
@@ -52,7 +53,8 @@ func (j *crdReport) skip(kind, reason string) { j.skipped, j.Skipped = kind, rea
 
 // fail records why the document could not be checked.
 func (j *crdReport) fail(err error) {
-	j.Error, j.Line = err.Error(), lineOf(err, nil)
+	j.Error = err.Error()
+	j.Line, j.Column = placeOf(err, nil)
 	if j.Line == 0 && j.source.Conversion {
 		j.Line = j.source.Line()
 	}
@@ -120,7 +122,7 @@ func (j *crdReport) printHead(b *bytes.Buffer) {
 	case j.Skipped != "":
 		fmt.Fprintf(b, "%s: skipped: %s\n", where, messageText(j.Skipped))
 	case j.Error != "":
-		fmt.Fprintf(b, "%s: error: %s\n", j.source.ErrorAt(j.Line), messageText(j.Error))
+		fmt.Fprintf(b, "%s: error: %s\n", j.source.ErrorAt(j.Line, j.Column), messageText(j.Error))
 	case j.Accepted:
 		fmt.Fprintf(b, "%s: accepted%s\n", where, update)
 	default:
