@@ -154,7 +154,7 @@ func (a *admission) answer(ctx context.Context, list []asked, o engine.Evaluatio
 		for i := range of.crds {
 			all[i] = workspace.Answer{CRDs: of.crds[i : i+1 : i+1], Verdict: answers[i].verdict, Err: answers[i].err}
 			if v := all[i].Verdict; v != nil {
-				v.Warnings = slices.Concat(of.write.Warnings, v.Warnings)
+				v.Warnings = slices.Concat(of.write.Warnings, of.write.warnings, v.Warnings)
 			}
 		}
 		answers = answers[len(of.crds):]

@@ -29,6 +29,9 @@ func (a *admission) readRepository(ctx context.Context, files input.Reader, read
 		if ctx.Err() != nil {
 			return workspace.ErrInterrupted
 		}
+		if a.base != nil {
+			a.base.note(f)
+		}
 		f.CRDs = slices.DeleteFunc(f.CRDs, func(c *workspace.CRD) bool {
 			return len(a.workspace.Choose(c.Group+"/", c.ObjectKind, f.Path)) > 0
 		})

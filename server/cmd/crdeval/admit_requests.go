@@ -19,7 +19,8 @@ type write struct {
 	apiVersion, kind string              // of the object; the manifest may be a Scale
 	old              *workspace.Manifest // the existing object of an update; the manifest itself for a patch
 	patch            *engine.Patch
-	err              error // why there is no request
+	warnings         []engine.Warning // of crdeval about the request
+	err              error            // why there is no request
 }
 
 // key identifies an object in a cluster.
@@ -33,6 +34,7 @@ func (c *admitCommand) key(id *engine.Identity) key {
 type writer struct {
 	command  *admitCommand
 	existing map[key][]*workspace.Manifest // the objects of --old
+	base     *baseline                     // nil without --base
 	patch    *engine.Patch                 // nil without a patch
 
 	unreadable []*workspace.Manifest // documents of --old
@@ -45,7 +47,14 @@ func newWriter(ctx context.Context, c *admitCommand, files input.Reader) (*write
 	if err != nil {
 		return nil, err
 	}
-	w.add(list)
+	for _, m := range list {
+		switch lookup := w.lookupKey(&m.Identity); {
+		case lookup.name != "" && m.AsCRD() == nil:
+			w.existing[lookup] = append(w.existing[lookup], m)
+		case m.Err != nil:
+			w.unreadable = append(w.unreadable, m)
+		}
+	}
 	if !c.patching() {
 		return w, nil
 	}
@@ -59,18 +68,6 @@ func newWriter(ctx context.Context, c *admitCommand, files input.Reader) (*write
 	return w, nil
 }
 
-// add adds existing objects.
-func (w *writer) add(list []*workspace.Manifest) {
-	for _, m := range list {
-		switch lookup := w.lookupKey(&m.Identity); {
-		case lookup.name != "" && m.AsCRD() == nil:
-			w.existing[lookup] = append(w.existing[lookup], m)
-		case m.Err != nil:
-			w.unreadable = append(w.unreadable, m)
-		}
-	}
-}
-
 // patchTypes are the values of --type.
 var patchTypes = map[string]engine.PatchType{"merge": engine.MergePatch, "json": engine.JSONPatch}
 
@@ -79,6 +76,13 @@ func (w *writer) write(m *workspace.Manifest) *write {
 	out := &write{Manifest: m, apiVersion: m.APIVersion, kind: m.Kind, patch: w.patch}
 	if w.patch != nil {
 		out.old = m
+		return out
+	}
+	if w.base != nil {
+		var unreadable *workspace.Manifest
+		if out.old, unreadable = w.base.before(m); unreadable != nil {
+			out.create(unreadable, unreadable.Err)
+		}
 		return out
 	}
 	scale := w.command.Subresource == "scale"
@@ -105,16 +109,16 @@ func (w *writer) write(m *workspace.Manifest) *write {
 	return out
 }
 
-// sameFile returns the manifests in the file of m at an earlier time, or else in files whose path ends with its path.
+// create makes the write a creation, with a warning why the old object, or the document that may be it, cannot be used.
+func (w *write) create(old *workspace.Manifest, err error) {
+	w.old = nil
+	w.warnings = append(w.warnings, engine.Warning{Type: engine.TypeNotice, Text: fmt.Sprintf(
+		"the object is checked as a creation, because %s cannot be used as its old version: %s",
+		old.ErrorAt(lineOf(err, old)), strings.TrimPrefix(err.Error(), "old object: "))})
+}
+
+// sameFile returns the manifests in files whose path ends with the path of the file of m.
 func sameFile(list []*workspace.Manifest, m *workspace.Manifest) (same []*workspace.Manifest) {
-	for _, old := range list {
-		if old.Path() != "" && old.Path() == m.Path() {
-			same = append(same, old)
-		}
-	}
-	if len(same) > 0 {
-		return same
-	}
 	suffix := "/" + filepath.ToSlash(filepath.Clean(m.File))
 	for _, old := range list {
 		if strings.HasSuffix(filepath.ToSlash(filepath.Clean(old.File)), suffix) {

@@ -45,7 +45,7 @@ func (c *admitCommand) admit(ctx context.Context, env environment) error {
 		return err
 	}
 	if c.Base != "" {
-		if a.base, err = readBaseline(ctx, c.Base); err != nil {
+		if a.base, err = readBaseline(ctx, c); err != nil {
 			return err
 		}
 		if err := a.base.checkFiles(c.Files); err != nil {
@@ -60,6 +60,7 @@ func (c *admitCommand) admit(ctx context.Context, env environment) error {
 	if err != nil {
 		return err
 	}
+	w.base = a.base
 	if err := a.read(ctx, files, w); err != nil {
 		return err
 	}
@@ -128,6 +129,7 @@ func (a *admission) read(ctx context.Context, files input.Reader, w *writer) err
 			failed = append(failed, f)
 		default:
 			if a.base != nil {
+				a.base.note(f)
 				a.base.addChanged(f)
 			}
 			if given[f.Path] { // its CRDs are known
@@ -141,9 +143,6 @@ func (a *admission) read(ctx context.Context, files input.Reader, w *writer) err
 	}
 	if err := a.readRepository(ctx, files, read); err != nil {
 		return err
-	}
-	if a.base != nil {
-		w.add(a.base.existing(read))
 	}
 	for _, f := range failed {
 		if a.base.evaluates(f) {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -16,62 +15,101 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
-	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/repository"
 )
 
 // baseline has the files that changed since a commit, as they were then: the merge base of HEAD and --base.
 type baseline struct {
+	command *admitCommand
 	commit  string
-	root    string                     // of the repository
-	changed map[string]bool            // Source.Path of the files and submodules that changed and still exist
-	files   map[string]*workspace.File // files of the commit that changed, by their path
-	all     bool                       // everything is evaluated: a CRD, conversion rules or the settings changed
+	root    string              // of the repository
+	changed map[string]bool     // paths of the files and submodules that changed and still exist
+	files   map[string]*oldFile // files of the commit that changed, by their paths
+	sources map[string]string   // paths of the commit, by the paths to which git reports that they were renamed
+	all     bool                // everything is evaluated: a CRD, conversion rules or the settings changed
+
+	now   map[string]map[key]int      // what the changed files have now that were read, and how often, by their paths
+	nth   map[*workspace.Manifest]int // how many manifests before it in its file have the same key, if any
+	real  sync.Map                    // results of realPath, by their arguments
+	gone  map[key]*workspace.Manifest // results of findGone; nil if several are possible
+	index sync.Once                   // of gone
 }
 
 // readBaseline reads the changed files of a repository. Uncommitted and untracked files count as changes.
-func readBaseline(ctx context.Context, reference string) (*baseline, error) {
-	b := &baseline{root: repository.Root(), changed: map[string]bool{}, files: map[string]*workspace.File{}}
-	commit, err := b.git(ctx, nil, "merge-base", "--end-of-options", reference, "HEAD")
+func readBaseline(ctx context.Context, c *admitCommand) (*baseline, error) {
+	b := &baseline{command: c, root: repository.Root(), changed: map[string]bool{}, files: map[string]*oldFile{},
+		sources: map[string]string{}, now: map[string]map[key]int{}, nth: map[*workspace.Manifest]int{}}
+	commit, err := b.git(ctx, nil, "merge-base", "--end-of-options", c.Base, "HEAD")
 	if err != nil {
 		return nil, fmt.Errorf("--base: there is no merge base of HEAD and %s: name a commit, and fetch its history, "+
-			"such as with fetch-depth: 0 (%w)", workspace.OneLine(reference), err)
+			"such as with fetch-depth: 0 (%w)", workspace.OneLine(c.Base), err)
 	}
 	b.commit = strings.TrimSpace(string(commit))
-	diff, err := b.git(ctx, nil, "diff", "--raw", "-z", "--no-abbrev", "--no-renames", b.commit, "--")
+	diff, err := b.git(ctx, nil, "diff", "--raw", "-z", "--no-abbrev", "--find-renames", b.commit, "--")
 	if err != nil {
 		return nil, err
 	}
 	var old []blob
-	// Each change is ":MODE MODE ID ID STATUS" and the name, both with a zero byte at the end.
+	// Each change is ":MODE MODE ID ID STATUS" and the name, or for a rename both names. Each part ends with a zero byte.
 	parts := strings.Split(string(diff), "\x00")
-	for i := 0; i+1 < len(parts); i += 2 {
-		fields, name := strings.Fields(parts[i]), parts[i+1]
-		if len(fields) != 5 {
-			return nil, fmt.Errorf("--base: git diff printed %q", parts[i])
+	for len(parts) > 1 {
+		fields, name, now := strings.Fields(parts[0]), parts[1], parts[1]
+		if len(fields) != 5 || fields[4][0] == 'R' && len(parts) < 3 {
+			return nil, fmt.Errorf("--base: git diff printed %q", parts[0])
 		}
-		before, after := strings.TrimPrefix(fields[0], ":"), fields[1]
-		if isManifest(name) && (before == "100644" || before == "100755") {
-			old = append(old, blob{fields[2], name})
+		parts = parts[2:]
+		if fields[4][0] == 'R' {
+			now, parts = parts[0], parts[1:]
+			b.sources[b.path(now)] = b.path(name)
+			b.add(name, deleted)
 		}
-		b.add(name, after)
+		old = b.addBlob(old, blob{id: fields[2], name: name}, strings.TrimPrefix(fields[0], ":"))
+		b.add(now, fields[1])
 	}
 	untracked, err := b.git(ctx, nil, "ls-files", "-z", "--others", "--exclude-standard")
 	if err != nil {
 		return nil, err
 	}
 	for name := range strings.SplitSeq(string(untracked), "\x00") {
-		b.add(name, "100644")
+		b.add(name, regular)
 	}
-	return b, b.read(ctx, old)
+	if err := b.read(ctx, old); err != nil {
+		return nil, err
+	}
+	b.addLinked()
+	return b, nil
+}
+
+// Modes of files in git.
+const (
+	deleted    = "000000"
+	regular    = "100644"
+	executable = "100755"
+	symlink    = "120000"
+	submodule  = "160000"
+)
+
+// addBlob adds a file of the commit to a list if it can have manifests.
+func (b *baseline) addBlob(list []blob, of blob, mode string) []blob {
+	switch {
+	case !isManifest(of.name):
+		return list
+	case mode == regular || mode == executable:
+	case mode == symlink && !strings.Contains(of.name, "\n"): // git cat-file reads lines
+		of.id, of.link = b.commit+":"+of.name, true
+	default:
+		return list
+	}
+	return append(list, of)
 }
 
 // checkFiles returns an error for a file that git does not compare.
 func (b *baseline) checkFiles(names []string) error {
 	for _, name := range names {
-		relative, err := filepath.Rel("/"+b.path(""), "/"+repository.PathOf(name))
+		relative, err := filepath.Rel("/"+b.path(""), "/"+b.realPath(repository.PathOf(name)))
 		if name == "-" || err != nil || !filepath.IsLocal(relative) {
 			return fmt.Errorf("--base: %s is not in the repository %s", workspace.OneLine(name), workspace.OneLine(b.root))
 		}
@@ -84,34 +122,25 @@ func isManifest(name string) bool { return workspace.IsFileName(path.Base(name))
 
 // add adds a changed file by its name and its mode in git.
 func (b *baseline) add(name, mode string) {
-	const deleted, submodule = "000000", "160000"
 	b.all = b.all || path.Base(name) == configName
 	if mode == submodule || mode != deleted && isManifest(name) {
 		b.changed[b.path(name)] = true
 	}
 }
 
-// path returns the Source.Path of a name that is relative to the root of the repository.
+// path returns the path of a name that is relative to the root of the repository. No folder in it is a link.
 func (b *baseline) path(name string) string {
-	return repository.PathOf(filepath.Join(b.root, filepath.FromSlash(name)))
-}
-
-// isChanged reports whether a file changed. All files of a changed submodule count as new: git does not have the old
-// ones.
-func (b *baseline) isChanged(file string) bool {
-	for ; file != "." && file != "/"; file = path.Dir(file) {
-		if b.changed[file] {
-			return true
-		}
-	}
-	return false
+	return path.Join(b.realPath(repository.PathOf(b.root)), name)
 }
 
 // maxBaseBytes bounds the files of a baseline together.
 const maxBaseBytes = 1 << 30
 
-// blob is a file of the commit.
-type blob struct{ id, name string }
+// blob is a file of the commit. The id of a symbolic link is COMMIT:NAME, so that git reads the file to which it leads.
+type blob struct {
+	id, name string
+	link     bool
+}
 
 // read reads files of the commit.
 func (b *baseline) read(ctx context.Context, list []blob) error {
@@ -122,7 +151,7 @@ func (b *baseline) read(ctx context.Context, list []blob) error {
 	for _, of := range list {
 		fmt.Fprintln(&ids, of.id)
 	}
-	out, err := b.git(ctx, &ids, "cat-file", "--batch")
+	out, err := b.git(ctx, &ids, "cat-file", "--batch", "--follow-symlinks")
 	if err != nil {
 		return err
 	}
@@ -133,9 +162,9 @@ func (b *baseline) read(ctx context.Context, list []blob) error {
 			return fmt.Errorf("--base: %s in %s: %w", workspace.OneLine(of.name), b.commit, err)
 		}
 		name := of.name + " in " + b.commit[:min(len(b.commit), 12)]
-		f := workspace.Parse(workspace.Source{Name: name, Path: b.path(of.name)}, text, 0)
+		f := b.oldFile(workspace.Parse(workspace.Source{Name: name, Path: b.path(of.name)}, text, 0), of.link)
 		b.files[f.Path] = f
-		b.all = b.all || definesKinds(f)
+		b.all = b.all || definesKinds(f.File)
 	}
 	return nil
 }
@@ -146,22 +175,25 @@ func definesKinds(f *workspace.File) bool {
 }
 
 // nextObject reads an object that git cat-file --batch prints: its id, type and size, a line feed, the content, a line
-// feed.
+// feed. It returns nil for a symbolic link that leads to no file of the commit: git prints why and a size.
 func nextObject(in *bufio.Reader) ([]byte, error) {
 	head, err := in.ReadString('\n')
 	if err != nil {
 		return nil, err
 	}
 	fields := strings.Fields(head)
-	if len(fields) != 3 {
+	leadsNowhere := len(fields) == 2 && slices.Contains([]string{"dangling", "loop", "notdir", "symlink"}, fields[0])
+	if len(fields) != 3 && !leadsNowhere {
 		return nil, errors.New("git does not have the content: fetch it, such as without --filter")
 	}
-	size, err := strconv.Atoi(fields[2])
+	size, err := strconv.Atoi(fields[len(fields)-1])
 	if err != nil {
 		return nil, err
 	}
 	text := make([]byte, size+1)
-	_, err = io.ReadFull(in, text)
+	if _, err = io.ReadFull(in, text); leadsNowhere || fields[1] != "blob" {
+		return nil, err
+	}
 	return text[:size], err
 }
 
@@ -179,67 +211,4 @@ func (b *baseline) git(ctx context.Context, stdin io.Reader, arguments ...string
 		err = fmt.Errorf("--base: the changed files have more than %d MiB", maxBaseBytes>>20)
 	}
 	return out, err
-}
-
-// evaluates reports whether the objects of a file are evaluated.
-func (b *baseline) evaluates(f *workspace.File) bool { return b == nil || b.all || b.isChanged(f.Path) }
-
-// addChanged notes the CRDs and conversion rules of a file that changed.
-func (b *baseline) addChanged(f *workspace.File) {
-	b.all = b.all || definesKinds(f) && b.isChanged(f.Path)
-}
-
-// existing returns the manifests before the changes. files are those of the run.
-func (b *baseline) existing(files []*workspace.File) (all []*workspace.Manifest) {
-	for _, f := range files {
-		if !b.isChanged(f.Path) {
-			all = append(all, f.Manifests...)
-		}
-	}
-	for _, file := range slices.Sorted(maps.Keys(b.files)) {
-		all = append(all, b.files[file].Manifests...)
-	}
-	return all
-}
-
-// deleted returns the files with CRDs that were deleted.
-func (b *baseline) deleted() (files []*workspace.File) {
-	for _, file := range slices.Sorted(maps.Keys(b.files)) {
-		if len(b.files[file].CRDs) > 0 && !b.isChanged(file) {
-			files = append(files, b.files[file])
-		}
-	}
-	return files
-}
-
-// compileOptions returns the options for a CRD: it is an update of the CRD of its name that its file had, or that a
-// file had which changed.
-func (b *baseline) compileOptions(c *workspace.CRD, o engine.Options) engine.Options {
-	before := b.before(c)
-	if before == nil {
-		return o
-	}
-	if _, existing, err := engine.ExistingFrom(before.Document, engine.Limits{}); err == nil {
-		o.Existing = func(string) *engine.Existing { return existing }
-	}
-	return o
-}
-
-// before returns a CRD before the changes, or nil.
-func (b *baseline) before(c *workspace.CRD) (moved *workspace.CRD) {
-	if !b.isChanged(c.In.Path) {
-		return c
-	}
-	for _, file := range slices.Sorted(maps.Keys(b.files)) {
-		for _, old := range b.files[file].CRDs {
-			switch {
-			case old.Name != c.Name:
-			case file == c.In.Path:
-				return old
-			case moved == nil && !b.isChanged(file): // the file is gone
-				moved = old
-			}
-		}
-	}
-	return moved
 }
