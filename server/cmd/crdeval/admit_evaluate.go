@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
@@ -149,6 +150,7 @@ func (a *admission) answer(ctx context.Context, list []asked, o engine.Evaluatio
 	if err != nil {
 		return err
 	}
+	var again []asked
 	for _, of := range list {
 		all := make([]workspace.Answer, len(of.crds))
 		for i := range of.crds {
@@ -158,9 +160,30 @@ func (a *admission) answer(ctx context.Context, list []asked, o engine.Evaluatio
 			}
 		}
 		answers = answers[len(of.crds):]
-		of.answers = workspace.Combine(all)
+		if of.answers = workspace.Combine(all); a.base != nil && of.dropOld() {
+			again = append(again, of)
+		}
+	}
+	if len(again) > 0 {
+		return a.answer(ctx, again, o)
 	}
 	return nil
+}
+
+// dropOld makes the write of an outcome a creation if an answer is an error about the old object, such as one of a
+// version that only a webhook can convert. It reports whether it did.
+func (o *outcome) dropOld() bool {
+	if o.write.old == nil {
+		return false
+	}
+	i := slices.IndexFunc(o.answers, func(answer workspace.Answer) bool {
+		return answer.Err != nil && strings.HasPrefix(answer.Err.Error(), "old object: ")
+	})
+	if i >= 0 {
+		o.write.create(o.write.old, o.answers[i].Err)
+		o.Operation = "CREATE"
+	}
+	return i >= 0
 }
 
 // finish classifies an outcome whose answers are known.
