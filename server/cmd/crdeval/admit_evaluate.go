@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
@@ -170,14 +169,15 @@ func (a *admission) answer(ctx context.Context, list []asked, o engine.Evaluatio
 	return nil
 }
 
-// dropOld makes the write of an outcome a creation if an answer is an error about the old object, such as one of a
-// version that only a webhook can convert. It reports whether it did.
+// dropOld makes the write of an outcome a creation if an answer is an error, because the old object can be the cause: only
+// a webhook can convert it, or its version is gone. An error of the new object is one of the creation, too. It reports
+// whether it did.
 func (o *outcome) dropOld() bool {
 	if o.write.old == nil {
 		return false
 	}
 	i := slices.IndexFunc(o.answers, func(answer workspace.Answer) bool {
-		return answer.Err != nil && strings.HasPrefix(answer.Err.Error(), "old object: ")
+		return answer.Err != nil && engine.ReasonOf(answer.Err) != engine.ReasonItemDeadline
 	})
 	if i >= 0 {
 		o.write.create(o.write.old, o.answers[i].Err)

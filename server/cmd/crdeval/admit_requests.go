@@ -112,9 +112,9 @@ func (w *writer) write(m *workspace.Manifest) *write {
 // create makes the write a creation, with a warning why the old object, or the document that may be it, cannot be used.
 func (w *write) create(old *workspace.Manifest, err error) {
 	w.old = nil
+	place := old.ErrorAt(placeOf(err, old))
 	w.warnings = append(w.warnings, engine.Warning{Type: engine.TypeNotice, Text: fmt.Sprintf(
-		"the object is checked as a creation, because %s cannot be used as its old version: %s",
-		old.ErrorAt(lineOf(err, old)), strings.TrimPrefix(err.Error(), "old object: "))})
+		"the object is checked as a creation, because its old version in %s cannot be used: %s", place, err)})
 }
 
 // sameFile returns the manifests in files whose path ends with the path of the file of m.
