@@ -78,8 +78,8 @@ var kinds = []kind{
 	{"SeveralCRDs", "Several CRDs apply to an object.",
 		"Files define the same CRD, and none of them is nearest to the object. Name the right one with `--crds`."},
 	{NotChecked, "A document could not be checked.",
-		"The document is unreadable, or no CRD of the object is known. Use `--crds` to name the CRDs, `--allow-missing-crds` " +
-			"to accept objects without a CRD, and `--exclude` to skip files."},
+		"The document is unreadable, or no CRD of the object is known. Use `--crds` to name the CRDs, " +
+			"`--allow-missing-crds` to accept objects without a CRD, and `--exclude` to skip files."},
 }
 
 // indexOfKind returns the index in kinds, and that of Rejected for an unknown kind.

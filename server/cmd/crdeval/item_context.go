@@ -9,9 +9,9 @@ import (
 // cost more than a small item.
 type itemContext struct {
 	context.Context //nolint:containedctx // it is one
-	limit time.Duration
-	timer *time.Timer
-	stop  func()
+	limit           time.Duration
+	timer           *time.Timer
+	stop            func()
 }
 
 func newItemContext(ctx context.Context, limit time.Duration) *itemContext {
