@@ -117,7 +117,7 @@ func searchOutside(o *DistinguishOptions, c *Change, old, new *Definition) (show
 
 // searchesInSchema returns the searches for a change of a schema. o has its version.
 func searchesInSchema(o DistinguishOptions, c *Change, old, new *Definition) (all []DistinguishOptions) {
-	o.Pointers, o.counts = []string{c.SchemaPointer}, reasonFor(c)
+	o.Pointers, o.counts, o.witness = []string{c.SchemaPointer}, reasonFor(c), c.Witness
 	if c.NewPointer != c.SchemaPointer { // violations have the pointers of the new schema
 		o.Pointers = append(o.Pointers, c.NewPointer)
 	}

@@ -46,6 +46,8 @@ type DistinguishOptions struct {
 	// Pointers are JSON pointers of keywords in the schemas. One of the Definitions rejects the object because of one of
 	// them. Default: the differences that Compare finds. In this case, the object can be rejected for any reason.
 	Pointers []string
+	// witness is a value, as JSON, that is tried first at the pointers.
+	witness []byte
 	// defaults leaves out values that have a default in one of the two schemas.
 	defaults bool
 	// without, if not nil, is a third Definition that must accept the object: the second one without a change.
@@ -199,6 +201,11 @@ func aimsAt(ctx context.Context, a, b *subject, o *DistinguishOptions) (aims []s
 	}
 	for _, pointer := range pointers {
 		aims = append(aims, newAims(a.schema, b.schema, pointer)...)
+	}
+	if witness, err := sample.Parse(o.witness); o.witness != nil && err == nil {
+		for i := range aims {
+			aims[i].Values = append(aims[i].Values, witness)
+		}
 	}
 	return aims, nil
 }

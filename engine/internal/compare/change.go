@@ -83,6 +83,9 @@ type Change struct {
 	Message string
 	// Old and New are the values as JSON, nil if they are missing or longer than 4 KiB.
 	Old, New json.RawMessage
+	// Witness is a value that the comparison found: the old schema accepts it at this place, and the new one rejects it.
+	// It is JSON, nil if the comparison found none.
+	Witness json.RawMessage
 	// OldPosition and NewPosition are its positions in the two manifests, or those of the nearest parent. They are nil
 	// if not known.
 	OldPosition, NewPosition *value.Position
@@ -115,7 +118,8 @@ type comparison struct {
 	oldBase, newBase value.Path // of the version or its schema, in the two CRDs
 	schema           bool       // the paths of changes are within a schema
 	steps            int
-	languages        map[string]bool                 // results of proof.within
+	languages        map[string]inclusion            // results of proof.within
+	witness          json.RawMessage                 // of the last call of proof.within, nil if it was true
 	languageWork     int                             // that is left for more of them
 	proofSteps       int                             // that are left for proofs
 	enums            map[*apiextensionsv1.JSON]*enum // results of proof.enumOf
@@ -127,16 +131,17 @@ func (c *comparison) report(kind string, impact Impact, at value.Path, old, new 
 	c.reportMoved(kind, impact, at, at, old, new, format, args...)
 }
 
-// reportMoved is report for a value that has different paths in the two CRDs.
+// reportMoved is report for a value that has different paths in the two CRDs. It returns the change, nil if it is
+// omitted.
 func (c *comparison) reportMoved(
 	kind string, impact Impact, oldAt, newAt value.Path, old, new any, format string, args ...any,
-) {
+) *Change {
 	clients := max(impact.Writers, impact.Readers)
 	class, side := max(impact.Stored, clients), BothSides
 	c.Worst = max(c.Worst, class)
 	if len(c.Changes) >= c.Most {
 		c.Omitted++
-		return
+		return nil
 	}
 	switch {
 	case impact.Stored > clients:
@@ -161,6 +166,7 @@ func (c *comparison) reportMoved(
 		change.SchemaPointer, change.NewPointer = at.Pointer(), newAt.Pointer()
 	}
 	c.Changes = append(c.Changes, change)
+	return &c.Changes[len(c.Changes)-1]
 }
 
 // effect is the kind, impact and message of a change.

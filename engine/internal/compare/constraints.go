@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/crdeval/crdeval/engine/internal/pattern"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -46,7 +45,12 @@ func (w *pair) changed(k *keyword) (tight, loose *part) {
 
 func (w *pair) beyond(k *keyword, cases []*facts, list parts) *part {
 	for i := range list {
-		if p := &list[i]; k.has(p.Props) && !inEach(cases, func(c *facts) bool { return k.implied(w.proof, c, p) }) {
+		implied := func(c *facts) bool {
+			w.witness = nil
+			return k.implied(w.proof, c, &list[i])
+		}
+		if p := &list[i]; k.has(p.Props) && !inEach(cases, implied) {
+			p.witness = w.witness
 			return p
 		}
 	}
@@ -86,7 +90,9 @@ func (w *pair) reportKeyword(kind string, impact Impact, k *keyword, o, n *part,
 			oldAt = newAt
 		}
 	}
-	w.reportMoved(kind, impact, oldAt, newAt, oldValue, newValue, format, args...)
+	if change := w.reportMoved(kind, impact, oldAt, newAt, oldValue, newValue, format, args...); change != nil && n != nil {
+		change.Witness = n.witness
+	}
 }
 
 // bound compares a bound.
@@ -160,23 +166,11 @@ func (w *pair) pattern(k *keyword) {
 		w.reportKeyword("PatternChanged", harmless, k, o, n, "all strings that were accepted match")
 	default:
 		impact, message := careForWrites, "strings that match the old pattern may not match the new one"
-		if text, found := w.rejectedText(tight); found {
+		if text := ""; json.Unmarshal(tight.witness, &text) == nil {
 			impact, message = w.stricter(tight), fmt.Sprintf("strings such as %q are rejected", truncated(text))
 		}
 		w.reportKeyword("PatternChanged", impact, k, o, n, "%s", message)
 	}
-}
-
-// rejectedText returns a string that the old schema accepts, and that the pattern of a new part rejects.
-func (w *pair) rejectedText(n *part) (text string, found bool) {
-	for _, c := range w.oldCases {
-		work := mostLanguageWork
-		text, found, _ = c.text.Except(pattern.Language{Patterns: []string{n.Pattern}, Most: -1}, &work)
-		if found {
-			break
-		}
-	}
-	return text, found
 }
 
 // at returns the part with a keyword at the path of a part of the other schema, or nil.
@@ -233,7 +227,10 @@ func (w *pair) enumValues(k *keyword, p, other *part, cases []*facts, kind strin
 		}
 		known[v] = true
 		if kind == "EnumValueRemoved" {
-			w.reportMoved(kind, impact, at.With(value.At(i)), otherAt, json.RawMessage(v), nil, message, truncated(v))
+			c := w.reportMoved(kind, impact, at.With(value.At(i)), otherAt, json.RawMessage(v), nil, message, truncated(v))
+			if c != nil {
+				c.Witness = json.RawMessage(v)
+			}
 		} else {
 			w.reportMoved(kind, impact, otherAt, at.With(value.At(i)), nil, json.RawMessage(v), message, truncated(v))
 		}

@@ -31,7 +31,7 @@ type CRD = apiextensionsv1.CustomResourceDefinition
 
 // CRDs compares two CRDs. If their names differ, that is the only change. The error is that of ctx.
 func CRDs(ctx context.Context, old, new *CRD, o Options) (*Result, error) {
-	c := &comparison{Options: o, ctx: ctx, languages: map[string]bool{}, languageWork: totalLanguageWork,
+	c := &comparison{Options: o, ctx: ctx, languages: map[string]inclusion{}, languageWork: totalLanguageWork,
 		proofSteps: totalSteps, enums: map[*apiextensionsv1.JSON]*enum{}}
 	if old.Name != new.Name {
 		c.report("NameChanged", breaksAll, path("metadata", "name"), old.Name, new.Name,

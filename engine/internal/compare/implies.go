@@ -64,16 +64,26 @@ func count(name string, of kinds, bound func(*Props) *int64,
 // within reports whether all strings of a case are in a language.
 func (p *proof) within(f *facts, l pattern.Language) bool {
 	key := jsonOf([]pattern.Language{f.text, l})
-	within, known := p.languages[key]
+	result, known := p.languages[key]
 	if !known {
 		work := min(p.languageWork, mostLanguageWork)
 		p.languageWork -= work
-		_, found, decided := f.text.Except(l, &work)
+		text, found, decided := f.text.Except(l, &work)
 		p.languageWork += work
-		within = decided && !found
-		p.languages[key] = within
+		result.within = decided && !found
+		if found {
+			result.witness = json.RawMessage(jsonOf(text))
+		}
+		p.languages[key] = result
 	}
-	return within
+	p.witness = result.witness
+	return result.within
+}
+
+// inclusion says whether all strings of a case are in a language. If one is not, witness is its JSON.
+type inclusion struct {
+	within  bool
+	witness json.RawMessage
 }
 
 // Bounds of the work to compare the sets of strings, in visited instructions: of two sets, and of two CRDs. The first

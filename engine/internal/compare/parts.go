@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"encoding/json"
 	"strconv"
 
 	"github.com/crdeval/crdeval/engine/internal/schema"
@@ -17,6 +18,8 @@ type part struct {
 	skipsNull bool
 	// closed: fields that the schema does not declare are pruned.
 	closed bool
+	// witness is a value that the other schema accepts and a keyword of this part rejects, nil if none is known.
+	witness json.RawMessage
 }
 
 // parts are the schemas that a value must satisfy: those of a node and the clauses that hold with it. The schema of the

@@ -8,6 +8,7 @@ package search
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/crdeval/crdeval/engine/internal/sample"
 	"github.com/crdeval/crdeval/engine/internal/schema"
@@ -44,6 +45,8 @@ type Aim struct {
 	Rules []string
 	// Also are other schemas that apply to the value. Their limits are used too.
 	Also []*schema.Props
+	// Values are tried first at the place.
+	Values []*sample.Tree
 }
 
 // Search is a search for one pair.
@@ -243,7 +246,7 @@ func (s *run) aimed(r sample.Random, g *sample.Generator, aim *Aim, round int) e
 		return err
 	}
 	if len(aim.Rules) == 0 || round == 0 {
-		for _, c := range g.Candidates(r, aim.Path, aim.Also...) {
+		for _, c := range slices.Concat(aim.Values, g.Candidates(r, aim.Path, aim.Also...)) {
 			o := base.Clone()
 			if !g.Put(r, o, aim.Path, c) {
 				continue
