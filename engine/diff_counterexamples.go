@@ -5,6 +5,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
 // CounterexampleOptions bound the search of Counterexamples.
@@ -161,7 +163,7 @@ func (e *ChangeCounterexample) findAlone(ctx context.Context, old, new *Definiti
 	for _, s := range searches {
 		s.also, s.without, s.Pointers = new, nil, []string{pointer}
 		if s.defaults {
-			s.Pointers = withParents(pointer)
+			s.Pointers, _ = aroundDefault(schema.Of(changed.crdVersion(c.Version)), pointer)
 		}
 		found, tries, err := distinguish(ctx, old, changed, s)
 		if e.Tries += tries; err != nil {

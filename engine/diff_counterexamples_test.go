@@ -37,6 +37,13 @@ func fields(properties string) string { return "{type: object, properties: {" + 
 // rejected as an update, it is a new CRD.
 func counterexamples(t *testing.T, old, new []byte) (*engine.Diff, []engine.ChangeCounterexample) {
 	t.Helper()
+	return counterexamplesWith(t, old, new, engine.CounterexampleOptions{})
+}
+
+// counterexamplesWith is counterexamples with options.
+func counterexamplesWith(t *testing.T, old, new []byte, o engine.CounterexampleOptions) (
+	*engine.Diff, []engine.ChangeCounterexample) {
+	t.Helper()
 	diff := compareYAML(t, old, new, engine.Options{})
 	var both []*engine.Definition
 	for _, manifest := range [][]byte{old, new} {
@@ -46,7 +53,7 @@ func counterexamples(t *testing.T, old, new []byte) (*engine.Diff, []engine.Chan
 		}
 		both = append(both, d)
 	}
-	list, err := engine.Counterexamples(t.Context(), both[0], both[1], diff, engine.CounterexampleOptions{})
+	list, err := engine.Counterexamples(t.Context(), both[0], both[1], diff, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -121,12 +121,15 @@ func searchesInSchema(o DistinguishOptions, c *Change, old, new *Definition) (al
 	if c.NewPointer != c.SchemaPointer { // violations have the pointers of the new schema
 		o.Pointers = append(o.Pointers, c.NewPointer)
 	}
-	if changesDefault(c, new) {
-		// Defaults are valid, so the violations are at the parents.
-		o.defaults, o.Pointers = true, withParents(c.SchemaPointer)
-		o.counts = func(_ *search.Aim, r *reply) bool { return len(r.unknown) == 0 }
-	}
 	subresources, updates := []string{""}, []bool{false}
+	if changesDefault(c, new) {
+		o.defaults = true
+		o.counts = func(_ *search.Aim, r *reply) bool { return len(r.unknown) == 0 }
+		var transitions bool
+		if o.Pointers, transitions = aroundDefault(schema.Of(new.crdVersion(c.Version)), c.SchemaPointer); transitions {
+			updates = []bool{false, true}
+		}
+	}
 	var rule apiextensionsv1.ValidationRule
 	isRule := (c.Kind == "RuleAdded" || c.Kind == "RuleChanged") && json.Unmarshal(c.New, &rule) == nil
 	if isRule {
@@ -143,31 +146,6 @@ func searchesInSchema(o DistinguishOptions, c *Change, old, new *Definition) (al
 	for _, o.Subresource = range subresources {
 		for _, o.Update = range updates {
 			all = append(all, o)
-		}
-	}
-	return all
-}
-
-// changesDefault reports whether a change can give objects other defaults.
-func changesDefault(c *Change, new *Definition) bool {
-	switch {
-	case strings.HasPrefix(c.Kind, "Default"):
-		return true
-	case c.Kind != "PropertyAdded":
-		return false
-	}
-	p := sample.PlaceAt(cmp.Or(schema.Of(new.crdVersion(c.Version)), &schema.Props{}), c.SchemaPointer)
-	return p != nil && schema.HasDefaults(p.Schema)
-}
-
-// withParents returns the pointers of a keyword and of all schemas around it.
-func withParents(pointer string) (all []string) {
-	all = append(all, pointer)
-	tokens := strings.Split(pointer, "/")
-	for i := len(tokens) - 1; i > 0; i-- {
-		above := strings.Join(tokens[:i], "/")
-		if above == "" || tokens[i-1] != "properties" || i >= 2 && tokens[i-2] == "properties" {
-			all = append(all, above)
 		}
 	}
 	return all

@@ -123,6 +123,11 @@ func distinguish(ctx context.Context, a, b *Definition, o DistinguishOptions) (*
 		for _, rule := range aim.Rules {
 			hints.AddExpression(rule)
 		}
+		for _, s := range aim.Also {
+			if o.defaults && schema.HasValue(s.Default) {
+				hints.AddValue(string(s.Default.Raw))
+			}
+		}
 	}
 	for _, sub := range []*subject{first, second} {
 		if sub == first || o.Either {

@@ -87,6 +87,13 @@ func (g *Generator) Repair(r Random, o *Tree, f Fault) {
 	}
 }
 
+// Violate changes an object so that a rule of the value at a path may be violated.
+func (g *Generator) Violate(r Random, o *Tree, path value.Path, rule string) {
+	if g.Plant(r, o, path) && g.solver != nil {
+		g.solver.Solve(r, o, path, rule, false)
+	}
+}
+
 // change replaces the value at the end of a path, adds it if it is absent, or removes it in the given percentage of
 // cases if it is not required.
 func (g *Generator) change(r Random, o *Tree, path value.Path, removing int) {

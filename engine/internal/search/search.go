@@ -101,6 +101,7 @@ type run struct {
 	tries int
 	found *Pair
 	pool  []*sample.Tree // valid objects
+	tried map[string]bool
 }
 
 // mostPooled bounds the pool.
@@ -199,20 +200,58 @@ func (s *run) try(r sample.Random, g *sample.Generator, o, old *sample.Tree) err
 // mostLeftOut bounds the defaulted values that are left out one by one.
 const mostLeftOut = 16
 
-// leaveOut tries an object without its defaulted values: without all of them, then without each of them.
+// leaveOut tries an object without its defaulted values: without all of them, then without each of them. It also tries
+// lists with two elements that defaults make equal. For an update, it tries the old object with and without its
+// defaulted values.
 func (s *run) leaveOut(r sample.Random, g *sample.Generator, o, old *sample.Tree) error {
 	if s.Defaults == nil || s.found != nil {
 		return nil
 	}
+	var tries []*sample.Tree
 	paths := sample.Defaulted(o, s.Defaults...)
-	if len(paths) == 0 {
-		return nil
+	if len(paths) > 0 {
+		tries = append(tries, o.WithoutPaths(paths...))
 	}
-	err := s.try(r, g, o.WithoutPaths(paths...), old)
-	for i := 0; i < min(len(paths), mostLeftOut) && len(paths) > 1 && err == nil && s.found == nil; i++ {
-		err = s.try(r, g, o.WithoutPaths(paths[i]), old)
+	for i := 0; i < min(len(paths), mostLeftOut) && len(paths) > 1; i++ {
+		tries = append(tries, o.WithoutPaths(paths[i]))
 	}
-	return err
+	twins := sample.Twins(o, s.Defaults...)
+	tries = append(tries, twins[:min(len(twins), mostLeftOut)]...)
+	olds := []*sample.Tree{old}
+	if old != nil {
+		olds = append(olds, old.WithoutPaths(sample.Defaulted(old, s.Defaults...)...))
+	}
+	for _, o := range tries {
+		for _, old := range olds {
+			if s.wasTried(o, old) {
+				continue
+			}
+			if err := s.try(r, g, o, old); err != nil || s.found != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// mostRemembered bounds the pairs that wasTried remembers.
+const mostRemembered = 1 << 10
+
+// wasTried reports whether it was called with a pair before. Objects that differ only in a defaulted value are equal
+// without it.
+func (s *run) wasTried(o, old *sample.Tree) bool {
+	key := string(o.JSON())
+	if old != nil {
+		key += "\n" + string(old.JSON())
+	}
+	if s.tried[key] {
+		return true
+	}
+	if s.tried == nil || len(s.tried) >= mostRemembered {
+		s.tried = map[string]bool{}
+	}
+	s.tried[key] = true
+	return false
 }
 
 // keep adds a valid object to the pool.
@@ -269,7 +308,13 @@ func (s *run) aimed(r sample.Random, g *sample.Generator, aim *Aim, round int) e
 			old = from
 		}
 		o := from.Clone()
-		g.Vary(r, o, aim.Path, aim.Rules[k%len(aim.Rules)], aim.Also...)
+		rule := aim.Rules[k%len(aim.Rules)]
+		if s.Defaults != nil && k%8 == 0 {
+			o = o.WithDefaults(s.Defaults[k/8%len(s.Defaults)]) // leaveOut removes them
+			g.Violate(r, o, aim.Path, rule)
+		} else {
+			g.Vary(r, o, aim.Path, rule, aim.Also...)
+		}
 		err := s.try(r, g, o, old)
 		if err == nil {
 			err = s.leaveOut(r, g, o, old)
