@@ -26,6 +26,10 @@ func (m *maker) plants(s object) (all []plant) {
 	case "number":
 		add("maximum of a number", func() { s["maximum"] = m.number(s, "maximum", 1) - 1; delete(s, "default") })
 	case "array":
+		if t := s["x-kubernetes-list-type"]; t == "set" || t == "map" {
+			m.uniquePlants(s, add)
+			return all
+		}
 		add("maxItems", func() { s["maxItems"] = m.number(s, "maxItems", 4) - 1 })
 		add("minItems", func() { s["minItems"] = 1 })
 		if t := s["items"].(object)["type"]; t != "object" && t != "array" {
@@ -33,6 +37,7 @@ func (m *maker) plants(s object) (all []plant) {
 		}
 	case "object":
 		m.objectPlants(s, add)
+		m.transitionPlants(s, add)
 	}
 	for _, name := range slices.Sorted(maps.Keys(properties(s))) {
 		all = append(all, m.plants(properties(s)[name].(object))...)

@@ -113,9 +113,11 @@ func (m *maker) node(depth int) object {
 	if depth < 0 {
 		return m.leaf()
 	}
-	switch m.IntN(8) {
+	switch m.IntN(9) {
 	case 0, 1:
 		return m.schema(depth)
+	case 4:
+		return m.unique()
 	case 2:
 		s := object{"type": "array", "items": m.item(depth)}
 		if m.Chance(40) {

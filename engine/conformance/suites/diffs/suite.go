@@ -11,6 +11,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
 	"github.com/crdeval/crdeval/engine/conformance/suites/runner"
+	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
 // Counts describe the pairs of a run.
@@ -70,6 +71,9 @@ func (r *run) pair(k uint64) Counts {
 	n := Counts{Kinds: map[string]int{}, Missed: map[string]int{}}
 	m := &maker{generate.New("diff", r.Seed, k)}
 	base := m.schema(3)
+	if m.Chance(15) {
+		m.addTransition(base)
+	}
 	old, new := clone(base), clone(base)
 	m.rewrite(old)
 	m.rewrite(new)
@@ -142,16 +146,31 @@ func (r *run) sameMeaning(n *Counts, k uint64, m *maker, base object, old, new [
 	for range objectsPerPair {
 		body := text(object{"apiVersion": apiGroup + "/v1", "kind": "Thing", "metadata": object{"name": "x"}, "spec": m.value(base, 3)})
 		n.Objects++
-		if a, b := accepts(s.upstreamOld, body), accepts(s.upstreamNew, body); a != b {
+		if a, b := accepts(s.upstreamOld, body, nil), accepts(s.upstreamNew, body, nil); a != b {
 			n.Unequal++
 			r.Report(k, "unequal", fmt.Sprintf("upstream accepts %s: %t, %t\n  old %s\n  new %s", body, a, b, old, new))
 		}
 	}
 }
 
-func accepts(d *oracle.Definition, body []byte) bool {
-	a := d.Answer(oracle.Request{Version: "v1", Body: body, Handler: true, FieldValidation: oracle.Strict})
+// accepts reports whether upstream accepts a creation, or an update of a stored object unless old is nil.
+func accepts(d *oracle.Definition, body, old []byte) bool {
+	r := oracle.Request{Version: "v1", Body: body, Old: old, Handler: true, FieldValidation: oracle.Strict}
+	if old != nil {
+		r.Op, r.Body, r.Old = oracle.Update, asStored(body), asStored(old)
+	}
+	a := d.Answer(r)
 	return a.Accepted()
+}
+
+// asStored adds the metadata that a server sets.
+func asStored(body []byte) []byte {
+	o, err := tree.Parse(body)
+	if err != nil {
+		panic(err)
+	}
+	o.Get("metadata").Set("uid", "1").Set("resourceVersion", "1")
+	return o.JSON()
 }
 
 func (r *run) incompatible(n *Counts, k uint64, kind string, old, new []byte) {
@@ -177,12 +196,12 @@ func (r *run) incompatible(n *Counts, k uint64, kind string, old, new []byte) {
 		if c.Found == nil {
 			continue
 		}
-		if accepts(s.upstreamOld, c.Found.Object) && !accepts(s.upstreamNew, c.Found.Object) {
+		if f := c.Found; accepts(s.upstreamOld, f.Object, f.OldObject) && !accepts(s.upstreamNew, f.Object, f.OldObject) {
 			shown = true
 			continue
 		}
 		n.Unconfirmed++
-		r.Report(k, "unconfirmed "+kind, fmt.Sprintf("%s: upstream does not confirm %s\n  old %s\n  new %s", kind, c.Found.Object, old, new))
+		r.Report(k, "unconfirmed "+kind, fmt.Sprintf("%s: upstream does not confirm %s, old object %s\n  old %s\n  new %s", kind, c.Found.Object, c.Found.OldObject, old, new))
 	}
 	if diff.Class == engine.Breaking {
 		n.Breaking++
