@@ -11,7 +11,7 @@ import (
 
 // CounterexampleOptions bound the search of Counterexamples.
 type CounterexampleOptions struct {
-	// Tries bounds the writes that are evaluated for each change. 0 is DefaultTries.
+	// Tries bounds the creations and the updates that are evaluated for each change. 0 is DefaultTries.
 	Tries int
 	// Seed selects the generated objects. Equal seeds give equal results.
 	Seed uint64
@@ -59,7 +59,8 @@ const MaxCounterexamples = 200
 // object, and the new one rejects it because of the change. The object has few fields and short values. It is evaluated
 // with strict field validation. The write is a creation, except in these cases:
 //
-//   - An update shows a change of a rule with oldSelf.
+//   - An update shows a change of a rule with oldSelf. A creation or an update shows a change of a default for which
+//     there is such a rule.
 //   - An update of the subresource status shows a change of the schema of the status, or the removal of the subresource.
 //   - An update of the subresource scale shows its removal.
 //

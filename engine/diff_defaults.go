@@ -31,25 +31,26 @@ func changesDefault(c *Change, new *Definition) bool {
 // their rules, and what their logical operators say about fields. transitions reports whether rules read the old value.
 func aroundDefault(s *schema.Props, pointer string) (pointers []string, transitions bool) {
 	isTransition := func(r apiextensionsv1.ValidationRule) bool { return compare.IsTransition(&r) }
-	for _, at := range withParents(pointer) {
+	for i, at := range withParents(pointer) {
 		p := sample.PlaceAt(cmp.Or(s, &schema.Props{}), at)
 		if p == nil {
 			pointers = append(pointers, at)
 			continue
 		}
 		transitions = transitions || slices.ContainsFunc(p.Schema.XValidations, isTransition)
-		if p.Keyword != "" { // the default can have values that rules below read
+		if i == 0 { // the default can have values that rules below read
 			transitions = transitions || schema.Any(p.Schema, func(s *schema.Props) bool {
 				return slices.ContainsFunc(s.XValidations, isTransition)
 			})
 		}
-		for i := range p.Schema.XValidations {
-			pointers = append(pointers, p.Node+"/x-kubernetes-validations/"+strconv.Itoa(i))
+		if p.Keyword != "" {
+			pointers = append(pointers, at)
+			continue
 		}
-		pointers = append(pointers, at)
-		if p.Keyword == "" {
-			pointers = append(pointers, inClauses(p.Schema, p.Node)...)
+		for k := range p.Schema.XValidations {
+			pointers = append(pointers, p.Node+"/x-kubernetes-validations/"+strconv.Itoa(k))
 		}
+		pointers = append(append(pointers, at), inClauses(p.Schema, at)...)
 	}
 	return pointers[:min(len(pointers), mostAround)], transitions
 }

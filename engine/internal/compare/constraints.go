@@ -90,7 +90,8 @@ func (w *pair) reportKeyword(kind string, impact Impact, k *keyword, o, n *part,
 			oldAt = newAt
 		}
 	}
-	if change := w.reportMoved(kind, impact, oldAt, newAt, oldValue, newValue, format, args...); change != nil && n != nil {
+	change := w.reportMoved(kind, impact, oldAt, newAt, oldValue, newValue, format, args...)
+	if change != nil && n != nil {
 		change.Witness = n.witness
 	}
 }

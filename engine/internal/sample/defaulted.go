@@ -49,9 +49,9 @@ func schemaBelow(s *schema.Props, step value.Segment) *schema.Props {
 	return schema.ValueSchema(s)
 }
 
-// Twins returns copies of an object. In each of them, a list begins with two elements that differ only in defaults: the
-// first one lacks the values that have a default in one of the schemas of the object, and the other one has the defaults
-// of one of the schemas.
+// Twins returns copies of an object. In each of them, a list begins with two elements that differ only in defaults. The
+// first one lacks the values that have a default in one of the schemas of the object. The second one has the defaults of
+// one of the schemas.
 func Twins(o *Tree, schemas ...*schema.Props) (all []*Tree) {
 	visit(o, schemas, nil, func(t *Tree, list []*schema.Props, at value.Path) {
 		if t.Kind != value.Array || len(t.Items) == 0 {

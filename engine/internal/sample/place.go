@@ -83,8 +83,13 @@ func (p *Place) below(tokens []string) (next *schema.Props, used int, step *valu
 		}
 		return &list[i], 2, nil
 	}
-	if len(tokens) < 2 && tokens[0] != "items" {
-		return nil, 0, nil
+	if len(tokens) < 2 {
+		switch { // the token is a schema, or a keyword without one
+		case tokens[0] == "items", tokens[0] == "not" && s.Not != nil,
+			tokens[0] == "additionalProperties" && schema.ValueSchema(s) != nil:
+		default:
+			return nil, 0, nil
+		}
 	}
 	switch tokens[0] {
 	case "properties":
