@@ -85,6 +85,8 @@ func TestCounterexamples(t *testing.T) {
 		return "{type: object, required: [min, max], properties: {" + replicas + "}, x-kubernetes-validations: [" + rules +
 			"]}"
 	}
+	const discriminated = "type: object, required: [t], properties: {t: {type: string, enum: [A, B]}, s: {type: string}}, " +
+		"oneOf: [{properties: {t: {enum: [A]}}}, {properties: {t: {enum: [B]}, "
 	defaulted := func(min int) string {
 		return fmt.Sprintf("{type: object, required: [max], properties: {min: {type: integer, default: %d}, "+
 			"max: {type: integer}}, x-kubernetes-validations: [{rule: self.min <= self.max}]}", min)
@@ -94,6 +96,12 @@ func TestCounterexamples(t *testing.T) {
 			"less than or equal to 5"},
 		{"BoundTightened", fields("i: {type: integer}"), fields("i: {type: integer, minimum: -3}"), `{"i":-4}`,
 			"greater than or equal to -3"},
+		{"BoundTightened", fields("i: {type: integer, multipleOf: 7}"),
+			fields("i: {type: integer, multipleOf: 7, maximum: 1000000}"), `{"i":1000006}`, "less than or equal to"},
+		{"LogicalOperatorChanged", fields("s: {type: string, anyOf: [{pattern: '^a'}, {pattern: '^b'}]}"),
+			fields("s: {type: string, anyOf: [{pattern: '^a$'}, {pattern: '^b'}]}"), `{"s":"aa"}`, "anyOf"},
+		{"LogicalOperatorChanged", "{" + discriminated + "s: {pattern: '^x'}}}]}",
+			"{" + discriminated + "s: {pattern: '^x$'}}}]}", ``, "oneOf"},
 		{"BoundTightened", fields("i: {type: number, maximum: 2}"),
 			fields("i: {type: number, maximum: 2, exclusiveMaximum: true}"), `{"i":2}`, "less than 2"},
 		{"BoundTightened", fields("s: {type: string}"), fields("s: {type: string, maxLength: 2}"), `{"s":"aaa"}`, "Too long"},

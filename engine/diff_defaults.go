@@ -58,6 +58,19 @@ func aroundDefault(s *schema.Props, pointer string) (pointers []string, transiti
 // mostAround bounds the pointers of aroundDefault.
 const mostAround = 64
 
+// clausePointers returns the pointers of the schemas for fields and items in the logical operator or clause at a pointer.
+func clausePointers(s *schema.Props, pointer string) (pointers []string) {
+	p := sample.PlaceAt(cmp.Or(s, &schema.Props{}), pointer)
+	if p == nil {
+		return nil
+	}
+	if p.Keyword == "" {
+		pointers = fieldPointers(p.Schema, p.Node)
+	}
+	pointers = append(pointers, inClauses(p.Schema, p.Node)...)
+	return pointers[:min(len(pointers), mostAround)]
+}
+
 // inClauses returns the pointers of the schemas for fields and items in the logical operators of a schema at a pointer.
 func inClauses(s *schema.Props, at string) (pointers []string) {
 	add := func(s *schema.Props, at string) {

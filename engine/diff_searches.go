@@ -121,6 +121,11 @@ func searchesInSchema(o DistinguishOptions, c *Change, old, new *Definition) (al
 	if c.NewPointer != c.SchemaPointer { // violations have the pointers of the new schema
 		o.Pointers = append(o.Pointers, c.NewPointer)
 	}
+	if strings.HasPrefix(c.Kind, "LogicalOperator") {
+		for _, d := range []*Definition{new, old} {
+			o.Pointers = append(o.Pointers, clausePointers(schema.Of(d.crdVersion(c.Version)), c.SchemaPointer)...)
+		}
+	}
 	subresources, updates := []string{""}, []bool{false}
 	if changesDefault(c, new) {
 		o.defaults = true

@@ -124,8 +124,13 @@ func (c *candidates) bound(f *float64) {
 	}
 }
 
-// around adds a number and its neighbours.
+// around adds a number and its neighbours, also those that are multiples of what the schema demands.
 func (c *candidates) around(f float64) {
+	if m := c.n.MultipleOf; m != nil && *m > 0 {
+		for _, k := range []float64{0, 1, -1} {
+			c.add(number((math.Floor(f / *m) + k) * *m))
+		}
+	}
 	for _, delta := range []float64{0, 1, -1} {
 		c.add(number(f + delta))
 	}
@@ -140,7 +145,12 @@ func (c *candidates) strings(s *schema.Props) {
 	if s != c.n.Props {
 		n = *newNode(s, c.n.scope, c.n.hints)
 	}
-	c.add(c.g.text(c.r, &n))
+	t := c.g.text(c.r, &n)
+	c.add(t)
+	if content, ok := t.Content(); ok && s.Pattern != "" { // patterns are often anchored at one end
+		c.add(text0(content + "a"))
+		c.add(text0("a" + content))
+	}
 	for _, at := range []*int64{s.MinLength, s.MaxLength} {
 		if at == nil {
 			continue
