@@ -99,7 +99,7 @@ func (w *Workspace) Similar(apiVersion, kind string) (similar, group string) {
 			kinds = append(kinds, c.ObjectKind)
 		}
 	}
-	if similar = hint.Closest(kind, kinds); similar != "" {
+	if similar, found := hint.Nearest(kind, kinds); found {
 		return similar, group
 	}
 	return "", ""

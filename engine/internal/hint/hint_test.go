@@ -20,7 +20,7 @@ import (
 
 const schemaOfTests = `{"type":"object","properties":{
 	"spec":{"type":"object","properties":{
-		"replicas":{"type":"integer"},"image":{"type":"string"},"names":{"type":"array","items":{"type":"string"}},
+		"replicas":{"type":"integer"},"minReplicas":{"type":"integer"},"maxReplicas":{"type":"integer"},"image":{"type":"string"},"names":{"type":"array","items":{"type":"string"}},
 		"policy":{"type":"string","enum":["Always","Never"]},"level":{"type":"integer","enum":[1,5]},
 		"jobs":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"retries":{"type":"integer"}}}},
 		"inner":{"type":"object","properties":{"deep":{"type":"boolean"}}},
@@ -65,6 +65,13 @@ func TestRemoved(t *testing.T) {
 	for _, c := range []struct{ object, at, want string }{
 		{`{"spec":{"replica":1}}`, "/spec/replica", `did you mean "replicas"?|/spec/replicas|`},
 		{`{"spec":{"replica":1,"replicas":2}}`, "/spec/replica", ""},
+		{`{"spec":{"replica":1,"Replica":2}}`, "/spec/replica", ""},
+		{`{"spec":{"replica":1,"repl":2}}`, "/spec/replica", ""},
+		{`{"spec":{"minreplica":1}}`, "/spec/minreplica", `did you mean "minReplicas"?|/spec/minReplicas|`},
+		{`{"spec":{"maxReplicas":5,"maxreplicas":9}}`, "/spec/maxreplicas", ""},
+		{`{"spec":{"maxReplicas":5,"mxReplicas":9}}`, "/spec/mxReplicas", ""},
+		{`{"spec":{"axReplicas":9}}`, "/spec/axReplicas", `did you mean "maxReplicas"?|/spec/maxReplicas|`},
+		{`{"spec":{"mixReplicas":9}}`, "/spec/mixReplicas", ""},
 		{`{"spec":{"jobs":[{"nam":1}]}}`, "/spec/jobs/0/nam", `did you mean "name"?|/spec/jobs/0/name|`},
 		{`{"spec":{"jobs":[{"image":1}]}}`, "/spec/jobs/0/image", `"image" is declared one level up, in spec|/spec/image|`},
 		{`{"spec":{"jobs":[{"image":1}],"image":"x"}}`, "/spec/jobs/0/image", ""},

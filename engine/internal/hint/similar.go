@@ -18,6 +18,9 @@ const longestCompared = 64
 // difference returns how much two names differ.
 func (f *Finder) difference(a, b string) int {
 	f.work += 2 + (len(a)+len(b))/16
+	if !isTypo(a, b) {
+		return different
+	}
 	if strings.EqualFold(a, b) {
 		return sameLetters
 	}
@@ -84,28 +87,59 @@ func distance(a, b []byte) int {
 	return int(above[len(b)])
 }
 
-// Nearest returns the most similar of some names, the first of several. found is false if none is similar, and if there
-// are too many names to compare.
+// Nearest returns the most similar of some names. found is false if none is similar, if several are equally similar, and
+// if there are too many names to compare.
 func Nearest(to string, names []string) (name string, found bool) {
-	best, _ := (&Finder{}).nearest(to, names, nil)
+	best, _ := (&Finder{}).nearest(to, names)
 	if best < 0 {
 		return "", false
 	}
 	return names[best], true
 }
 
-// nearest returns the index of the most similar of the names, the first of several, for which skip, if not nil, returns
-// false. It returns -1 without such a name, and if the work exceeds its bound: a result that depends on how far the search
-// came would not be stable.
-func (f *Finder) nearest(to string, names []string, skip func(string) bool) (best, least int) {
+// nearest returns the index of the most similar of the names, and its difference. The index is -1 without a similar name,
+// and if several are equally similar. It is also -1 if the work exceeds its bound: a result that depends on how far the
+// search came would not be stable.
+func (f *Finder) nearest(to string, names []string) (best, least int) {
 	best, least = -1, different
 	for i, name := range names {
-		if d := f.difference(to, name); d < least && (skip == nil || !skip(name)) {
+		switch d := f.difference(to, name); {
+		case d < least:
 			best, least = i, d
+		case d == least && best >= 0 && names[best] != name:
+			best = -1
 		}
 		if f.work >= maxWork {
 			return -1, different
 		}
 	}
 	return best, least
+}
+
+// isTypo reports whether two names can be the same one with typing errors. Digits are no typing errors: 1.10 and 1.20,
+// v1 and v2 and 10s and 10m differ in meaning.
+func isTypo(a, b string) bool {
+	if beginsNumber(a) || beginsNumber(b) {
+		return a == b
+	}
+	for {
+		i, j := strings.IndexAny(a, digits), strings.IndexAny(b, digits)
+		if i < 0 || j < 0 {
+			return i == j
+		}
+		a, b = a[i:], b[j:]
+		restA, restB := strings.TrimLeft(a, digits), strings.TrimLeft(b, digits)
+		if a[:len(a)-len(restA)] != b[:len(b)-len(restB)] {
+			return false
+		}
+		a, b = restA, restB
+	}
+}
+
+const digits = "0123456789"
+
+// beginsNumber reports whether a text begins like a number.
+func beginsNumber(s string) bool {
+	s = strings.TrimLeft(s, "+-.")
+	return s != "" && '0' <= s[0] && s[0] <= '9'
 }

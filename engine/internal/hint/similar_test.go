@@ -36,6 +36,21 @@ func TestDifference(t *testing.T) {
 		{"größe", "GRÖSSE", different},
 		{"größen", "Größe", 1},
 		{"ÄNDERUNG", "äderung", 2},
+		{"1.10", "1.20", different},
+		{"1.10", "1.1", different},
+		{"1-10", "110", different},
+		{"0640", "0644", different},
+		{"-10", "10", different},
+		{"2026-01-02", "20260102", different},
+		{"10s", "10m", different},
+		{"1Gi", "1gi", different},
+		{"v1alpha1", "v1alpha2", different},
+		{"v1", "v1beta1", different},
+		{"v1.10", "v11.0", different},
+		{"http", "http2", different},
+		{"1.10", "1.10", sameLetters},
+		{"v1beta1", "V1Beta1", sameLetters},
+		{"m5.large", "m5-lagre", 1},
 	} {
 		f := &Finder{}
 		if got := f.difference(c.a, c.b); got != c.want || f.difference(c.b, c.a) != got {
@@ -127,19 +142,24 @@ func slowDistance(a, b string) int {
 
 func TestNearest(t *testing.T) {
 	f := &Finder{}
-	names := []string{"image", "images", "imagine", "Image"}
 	for _, c := range []struct {
-		to, skip string
-		best     int
-		least    int
-	}{{"imag", "", 0, 1}, {"imag", "image", 3, 1}, {"replicas", "", -1, different}} {
-		best, least := f.nearest(c.to, names, func(name string) bool { return name == c.skip })
-		if best != c.best || least != c.least {
-			t.Errorf("%s without %q: %d, %d", c.to, c.skip, best, least)
+		to    string
+		names []string
+		best  int
+		least int
+	}{
+		{"imag", []string{"image", "images", "imagine"}, 0, 1},
+		{"replicas", []string{"image", "images"}, -1, different},
+		{"leg", []string{"log", "lag", "level"}, -1, 1},
+		{"IMAGE", []string{"images", "image", "Image"}, -1, sameLetters},
+		{"imag", []string{"image", "image"}, 0, 1},
+	} {
+		if best, least := f.nearest(c.to, c.names); best != c.best || least != c.least {
+			t.Errorf("%s in %q: %d, %d, want %d, %d", c.to, c.names, best, least, c.best, c.least)
 		}
 	}
 	f.work = maxWork
-	if best, least := f.nearest("image", names, nil); best != -1 || least != different {
+	if best, least := f.nearest("image", []string{"image"}); best != -1 || least != different {
 		t.Errorf("beyond the bound: %d, %d", best, least)
 	}
 }

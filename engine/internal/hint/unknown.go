@@ -24,7 +24,7 @@ func (f *Finder) unknown(path value.Path) *Hint {
 		return h
 	}
 	names := here.names()
-	best, least := f.nearest(key, names, func(name string) bool { return f.at(parent.With(value.Name(name))) != 0 })
+	best, least := f.nearest(key, names)
 	if least > 1 {
 		if h := f.above(parent, key); h != nil {
 			return h
@@ -36,8 +36,27 @@ func (f *Finder) unknown(path value.Path) *Hint {
 	if best < 0 {
 		return f.unknownKeyword(path)
 	}
+	if f.at(parent.With(value.Name(names[best]))) != 0 || f.competes(parent, here, key, names[best]) {
+		return nil
+	}
 	pointer := parent.With(value.Name(names[best])).Pointer()
 	return &Hint{Text: "did you mean " + strconv.Quote(names[best]) + "?", Pointer: pointer}
+}
+
+// competes reports whether the object at a path has another unknown field that can mean the same one. A document that
+// follows the hints about both would have that field twice.
+func (f *Finder) competes(parent value.Path, here target, key, meant string) bool {
+	object := f.at(parent)
+	if object == 0 {
+		return false
+	}
+	d := f.doc
+	for c := d.Nodes[object].First; c != 0 && f.work < maxWork; c = d.Nodes[c].Next {
+		if other := d.Key(c); other != key && !here.declares(other) && f.difference(other, meant) < different {
+			return true
+		}
+	}
+	return f.work >= maxWork
 }
 
 // unquoted returns a hint about a key that YAML 1.1 reads as a boolean, a number or null: y is true, and 1.10 is 1.1.

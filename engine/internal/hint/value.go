@@ -44,7 +44,7 @@ func (f *Finder) ofValues(node uint32, offset int, values []any) *Hint {
 		}
 		texts = append(texts, text)
 	}
-	best, _ := f.nearest(sent, texts, nil)
+	best, _ := f.nearest(sent, texts)
 	if best < 0 {
 		return nil
 	}
