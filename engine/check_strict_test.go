@@ -36,6 +36,9 @@ func TestStrictManifests(t *testing.T) {
 		}, []string{
 			`UnknownField …/maxlength 19:36 unknown field "spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.code.maxlength" | did you mean "maxLength"?`,
 		}, 0},
+		{"a misspelt keyword beside the right one", YAML([]byte(manifestOf("{type: string, maxlength: 5, maxLength: 3}"))), []string{
+			`UnknownField …/maxlength 19:36 unknown field`,
+		}, nil, 0},
 		{"rules", YAML([]byte(manifestOf("{type: string, x-kubernetes-validation: [{rule: 'true'}]}"))), []string{
 			`UnknownField …/x-kubernetes-validation 19:36 unknown field | did you mean "x-kubernetes-validations"?`,
 		}, nil, 0},

@@ -97,10 +97,8 @@ func (f *Finder) Violation(v *violation.Violation, at *value.Position) *Hint {
 			return nil
 		})
 	case v.Step != violation.Schema || at == nil:
-	case v.Type == field.ErrorTypeNotSupported:
-		return f.ask(v.Path, func() *Hint { return f.enum(v.Path, f.index(*at)) })
-	case v.Type == field.ErrorTypeTypeInvalid:
-		return f.ask(v.Path, func() *Hint { return f.wrongType(v.Path, f.index(*at)) })
+	case v.Type == field.ErrorTypeNotSupported, v.Type == field.ErrorTypeTypeInvalid:
+		return f.ask(v.Path, func() *Hint { return f.value(v.Path, f.index(*at)) })
 	}
 	return nil
 }

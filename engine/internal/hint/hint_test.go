@@ -174,7 +174,7 @@ func TestEnum(t *testing.T) {
 		{`{"spec":{"policy":"always"}}`, "/spec/policy", field.NotSupported(nil, "always", []string{"Always", "Never"}), `did you mean "Always"?||"Always"`},
 		{`{"spec":{"policy":"x"}}`, "/spec/policy", field.NotSupported(nil, "x", []string{"Always", "Never"}), ""},
 		{`{"spec":{"level":4}}`, "/spec/level", field.NotSupported(nil, int64(4), []string{"1", "5"}), ""},
-		{`{"spec":{"level":"5"}}`, "/spec/level", field.NotSupported(nil, "5", []string{"1", "5"}), "did you mean 5, without quotes?||5"},
+		{`{"spec":{"level":"5"}}`, "/spec/level", field.NotSupported(nil, "5", []string{"1", "5"}), "did you mean the number 5, without quotes?||5"},
 		{`{"spec":{"either":"bleu"}}`, "/spec/either", field.NotSupported(nil, "bleu", []string{"red", "blue"}), ``},
 	} {
 		if got := find(t, compiled, c.object, false, c.at, c.err); got != c.want {

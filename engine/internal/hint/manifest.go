@@ -29,16 +29,17 @@ func (f *Finder) manifest(v *violation.Violation, offset int) *Hint {
 		if h := f.keyword(v.Path, node); h != nil {
 			return h
 		}
-		return f.ofTypes(f.target(v.Path), node, offset)
+		return f.ofTarget(f.target(v.Path), node, offset)
 	}
 	s := f.schemaOfDefault(v.Path)
-	if h := f.ofValues(node, offset, f.values(f.doc.Field(s, "enum"))); h != nil {
-		return h
+	if s == 0 {
+		return nil
 	}
-	if t := f.doc.Field(s, "type"); t != 0 && f.doc.Nodes[t].Kind == value.String {
-		return f.converted(node, offset, []string{f.doc.Str(t)})
+	of := target{given: &given{enum: f.values(f.doc.Field(s, "enum"))}}
+	if t := f.doc.Field(s, "type"); f.doc.Nodes[t].Kind == value.String {
+		of.given.types = []string{f.doc.Str(t)}
 	}
-	return nil
+	return f.ofScalar(of, node, offset)
 }
 
 // EnumValue returns a hint about a value of an enum that is not of the type of its schema, or nil.

@@ -1,15 +1,9 @@
 package hint
 
 import (
-	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/crdeval/crdeval/engine/internal/plan"
-	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -74,6 +68,9 @@ func (f *Finder) unquoted(path value.Path, here target) *Hint {
 	sent = strings.TrimSpace(sent)
 	if !found || sent == "" || sent == key || strings.ContainsAny(sent, "\"'\n") {
 		return nil
+	}
+	if f.at(path[:len(path)-1].With(value.Name(sent))) != 0 {
+		return nil // the object has the quoted key too
 	}
 	h := &Hint{Text: "YAML 1.1 reads the key " + sent + " as " + key + ": quote it, " + strconv.Quote(sent)}
 	if here.declares(sent) {
@@ -143,88 +140,4 @@ func (f *Finder) below(parent value.Path, here target, key string) *Hint {
 	}
 	h.Text = strconv.Quote(key) + " is declared one level down, " + strings.Join(texts, " or ")
 	return h
-}
-
-// target describes the values at a path: by a node of the schema or, for metadata and for CRDs, by a Go type of the
-// API. Nothing is known about the values of the zero target.
-type target struct {
-	node *plan.Node
-	api  schema.Shape
-}
-
-// objectMeta has the fields of metadata.
-var objectMeta = schema.ShapeOf(reflect.TypeFor[metav1.ObjectMeta]())
-
-// resourceFields are the fields of every resource, whatever its schema declares.
-var resourceFields = []string{"apiVersion", "kind", "metadata"}
-
-// target returns the target at a path.
-func (f *Finder) target(path value.Path) target {
-	t := f.top
-	for _, s := range path {
-		if s.IsIndex() {
-			t = t.items()
-		} else {
-			t = t.child(s.Key())
-		}
-	}
-	return t
-}
-
-func (t target) isResource() bool {
-	return t.node != nil && (t.node.Has(plan.Root) || t.node.Has(plan.Embedded))
-}
-
-// known reports whether anything is known about the values.
-func (t target) known() bool { return t.node != nil || t.api.Known() }
-
-func (t target) child(name string) target {
-	switch {
-	case t.api.Known():
-		return target{api: t.api.Child(name)}
-	case t.isResource() && name == "metadata":
-		return target{api: objectMeta}
-	}
-	return target{node: t.node.Child(name)}
-}
-
-func (t target) items() target {
-	switch {
-	case t.api.Known():
-		return target{api: t.api.Items()}
-	case t.node != nil:
-		return target{node: t.node.Items}
-	}
-	return target{}
-}
-
-// types returns the JSON types of valid values, nil for any.
-func (t target) types() []string {
-	switch {
-	case t.api.Known():
-		return t.api.Types()
-	case t.node != nil:
-		return t.node.Types()
-	}
-	return nil
-}
-
-// declares reports whether the target has a field of the name.
-func (t target) declares(name string) bool {
-	if t.node == nil {
-		return t.api.HasFields() && t.api.Child(name).Known()
-	}
-	_, found := slices.BinarySearch(t.node.Names, name)
-	return found || t.isResource() && slices.Contains(resourceFields, name)
-}
-
-// names returns the names of the fields.
-func (t target) names() []string {
-	switch {
-	case t.node == nil:
-		return t.api.Names()
-	case t.isResource():
-		return slices.Compact(slices.Sorted(slices.Values(slices.Concat(t.node.Names, resourceFields))))
-	}
-	return t.node.Names
 }

@@ -15,17 +15,53 @@ func suggest(meant []byte, prefix, suffix string) *Hint {
 	return &Hint{Text: prefix + string(meant) + suffix, Replacement: meant}
 }
 
-// enum suggests the value of an enum that is the most similar to the one sent.
-func (f *Finder) enum(path value.Path, offset int) *Hint {
+// value suggests a value for one that is of a wrong type or not in the enum. Both violations of a value get the same hint.
+func (f *Finder) value(path value.Path, offset int) *Hint {
 	t, node := f.target(path), f.at(path)
-	if node == 0 || t.node == nil || t.node.Valid == nil || t.node.Valid.Enum == nil {
+	if node == 0 || !t.known() {
 		return nil
 	}
-	return f.ofValues(node, offset, t.node.Valid.Enum.Values)
+	return f.ofTarget(t, node, offset)
 }
 
-// ofValues suggests the most similar of some values for a node.
-func (f *Finder) ofValues(node uint32, offset int, values []any) *Hint {
+// ofTarget suggests a valid value for a node.
+func (f *Finder) ofTarget(t target, node uint32, offset int) *Hint {
+	d := f.doc
+	if n := &d.Nodes[node]; n.Kind == value.Array {
+		if n.Live != 1 {
+			return nil
+		}
+		element := d.AppendJSON(nil, n.First)
+		if !f.allows(t, element) {
+			return nil
+		}
+		return suggest(element, "no list is wanted: did you mean its one element, ", "?")
+	}
+	if h := f.ofScalar(t, node, offset); h != nil || !t.items().known() || !slices.Contains(t.types(), "array") {
+		return h
+	}
+	element := d.AppendJSON(nil, node)
+	if t = t.items(); !f.allows(t, element) {
+		h := f.ofScalar(t, node, offset)
+		if h == nil {
+			return nil
+		}
+		element = h.Replacement
+	}
+	return suggest(slices.Concat([]byte{'['}, element, []byte{']'}), "a list is wanted: did you mean ", "?")
+}
+
+// ofScalar suggests a valid scalar for one: the same text as another type, or the most similar value of the enum.
+func (f *Finder) ofScalar(t target, node uint32, offset int) *Hint {
+	if h := f.converted(node, offset, t.types()); h != nil && f.allows(t, h.Replacement) {
+		return h
+	}
+	return f.ofValues(t, node, offset)
+}
+
+// ofValues suggests the most similar value of the enum for a node.
+func (f *Finder) ofValues(t target, node uint32, offset int) *Hint {
+	values := t.enum()
 	if len(values) == 0 {
 		return nil
 	}
@@ -48,51 +84,27 @@ func (f *Finder) ofValues(node uint32, offset int, values []any) *Hint {
 	if best < 0 {
 		return nil
 	}
-	suffix := "?"
-	if sent == texts[best] {
-		suffix = ", in quotes?"
-		if f.doc.Nodes[node].Kind == value.String {
-			suffix = ", without quotes?"
-		}
-	}
-	return suggest(value.AppendAny(nil, values[best]), "did you mean ", suffix)
-}
-
-// wrongType suggests a value of a valid type.
-func (f *Finder) wrongType(path value.Path, offset int) *Hint {
-	t, node := f.target(path), f.at(path)
-	if node == 0 || !t.known() {
+	meant := value.AppendAny(nil, values[best])
+	if !f.allows(t, meant) {
 		return nil
 	}
-	return f.ofTypes(t, node, offset)
+	_, isText := values[best].(string)
+	switch wasText := f.doc.Nodes[node].Kind == value.String; {
+	case isText && !wasText:
+		return suggest(meant, f.misread(node, sent)+"did you mean ", ", in quotes?")
+	case wasText && !isText:
+		return suggest(meant, "did you mean ", ", without quotes?")
+	}
+	return suggest(meant, "did you mean ", "?")
 }
 
-// ofTypes suggests a value of a valid type for a node.
-func (f *Finder) ofTypes(t target, node uint32, offset int) *Hint {
-	d, types := f.doc, t.types()
-	if n := &d.Nodes[node]; n.Kind == value.Array {
-		if n.Live != 1 || !fits(d.Nodes[n.First].Kind, types) {
-			return nil
-		}
-		return suggest(d.AppendJSON(nil, n.First), "no list is wanted: did you mean its one element, ", "?")
+// misread returns the beginning of a hint about another word than true or false that YAML 1.1 reads as a boolean, or "".
+func (f *Finder) misread(node uint32, sent string) string {
+	kind, boolean := f.doc.Nodes[node].Kind, booleanOf(sent)
+	if kind != value.True && kind != value.False || strings.EqualFold(sent, boolean) {
+		return ""
 	}
-	if h := f.converted(node, offset, types); h != nil || !t.items().known() || !slices.Contains(types, "array") {
-		return h
-	}
-	list := []byte{'['}
-	if types = t.items().types(); fits(d.Nodes[node].Kind, types) {
-		list = d.AppendJSON(list, node)
-	} else if h := f.converted(node, offset, types); h != nil {
-		list = append(list, h.Replacement...)
-	} else {
-		return nil
-	}
-	return suggest(append(list, ']'), "a list is wanted: did you mean ", "?")
-}
-
-// fits reports whether a kind is one of the types; without types any kind is.
-func fits(kind value.Kind, types []string) bool {
-	return len(types) == 0 || slices.Contains(types, kind.String()) || kind == value.Int && slices.Contains(types, "number")
+	return "YAML takes " + sent + " for " + boolean + ": "
 }
 
 // converted suggests a scalar as one of the types.
@@ -112,11 +124,7 @@ func (f *Finder) converted(node uint32, offset int, types []string) *Hint {
 		return suggest([]byte(boolean), "did you mean ", ", without quotes?")
 	case kind == value.String:
 	case wants("string"):
-		prefix := "did you mean "
-		if (kind == value.True || kind == value.False) && sent != boolean {
-			prefix = "YAML takes " + sent + " for " + boolean + ": " + prefix
-		}
-		return suggest(strconv.AppendQuote(nil, sent), prefix, ", in quotes?")
+		return suggest(strconv.AppendQuote(nil, sent), f.misread(node, sent)+"did you mean ", ", in quotes?")
 	case wants("boolean") && boolean != "":
 		return suggest([]byte(boolean), "did you mean ", "?")
 	}
