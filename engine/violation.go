@@ -145,10 +145,13 @@ func (d *Definition) addHints(ctx context.Context, r *admission.Request, out *ad
 		to.pruned[i].Hint, unknown[to.pruned[i].Pointer] = h, h
 	}
 	for i := range to.warnings {
-		if w := &to.warnings[i]; w.Type == TypeUnknownField && w.Pointer != "" {
+		switch w, of := &to.warnings[i], &out.Warnings[i]; {
+		case of.Repeat != nil:
+			w.Hint = finder.Repeated(of.Path, of.Repeat)
+		case w.Type == TypeUnknownField && w.Pointer != "":
 			h, known := unknown[w.Pointer]
 			if !known {
-				h = finder.Removed(out.Warnings[i].Path)
+				h = finder.Removed(of.Path)
 			}
 			w.Hint = h
 		}

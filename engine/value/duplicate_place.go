@@ -13,6 +13,51 @@ type DuplicatePlace struct {
 	Position Position
 	// Before is the position of the key that was set before, or the zero Position if it is not known.
 	Before Position
+	// Written and WrittenBefore are the two keys as the YAML text writes them, for keys that only become equal when they
+	// are converted to JSON: yes and on, or "8" and 8. Otherwise, they are empty.
+	Written, WrittenBefore string
+	// SameText reports whether Written and WrittenBefore differ in their quotes only.
+	SameText bool
+}
+
+// repeatedAt returns the place of a key that is set again.
+func (y *YAMLSource) repeatedAt(path Path, key, before *yamlv3.Node) DuplicatePlace {
+	place := DuplicatePlace{Path: path, Position: y.position(key)}
+	if before == nil {
+		return place
+	}
+	place.Before = y.position(before)
+	key, before = resolveAlias(key), resolveAlias(before)
+	if same := key.Value == before.Value; !same || isStringKey(key) != isStringKey(before) {
+		place.Written, place.WrittenBefore, place.SameText = writtenKey(key), writtenKey(before), same
+	}
+	return place
+}
+
+// writtenKey returns a key as a YAML text can write it.
+func writtenKey(n *yamlv3.Node) string {
+	if n.Style&quotedStyle != 0 {
+		return strconv.Quote(n.Value)
+	}
+	return n.Value
+}
+
+// isStringKey reports whether a key is a string before it becomes one in JSON.
+func isStringKey(n *yamlv3.Node) bool {
+	switch {
+	case n.Style&yamlv3.TaggedStyle != 0:
+		return n.Tag == "!!str"
+	case n.Style&quotedStyle != 0 || n.Value == "":
+		return true
+	}
+	return new(yamlScanner).resolve([]byte(n.Value)) == String
+}
+
+func resolveAlias(n *yamlv3.Node) *yamlv3.Node {
+	for n.Kind == yamlv3.AliasNode {
+		n = n.Alias
+	}
+	return n
 }
 
 // duplicatePlaces returns the places of the duplicate keys of a source by their paths as upstream writes them.
@@ -126,9 +171,5 @@ func (y *YAMLSource) duplicatePlace(text string, keys map[int][]yamlKey) Duplica
 		}
 		return DuplicatePlace{Position: y.at(y.index.lines[line-1])}
 	}
-	place := DuplicatePlace{Path: found.path, Position: y.position(found.key)}
-	if found.before != nil {
-		place.Before = y.position(found.before)
-	}
-	return place
+	return y.repeatedAt(found.path, found.key, found.before)
 }

@@ -42,7 +42,8 @@ func placesBelow(all []DuplicatePlace, path Path) map[string]DuplicatePlace {
 	for _, r := range all {
 		if len(r.Path) > len(path) && slices.Equal(r.Path[:len(path)], path) {
 			own := r.Path[len(path):]
-			found[own.Dotted()] = DuplicatePlace{own, r.Position, r.Before}
+			r.Path = own
+			found[own.Dotted()] = r
 		}
 	}
 	return found
@@ -105,6 +106,6 @@ func (f *repeatedFinder) merged(n *yamlv3.Node, path Path) {
 func (f *repeatedFinder) add(path Path, key, before *yamlv3.Node) {
 	if text := path.Dotted(); !f.known[text] && len(f.found) < maxRepeated {
 		f.known[text] = true
-		f.found = append(f.found, DuplicatePlace{path.Clone(), f.y.position(key), f.y.position(before)})
+		f.found = append(f.found, f.y.repeatedAt(path.Clone(), key, before))
 	}
 }

@@ -116,7 +116,7 @@ func convertManifest(src []byte, o *Origin, l Limits) (json []byte, y *YAMLSourc
 		return nil, nil, o.Locate(err)
 	}
 	y.origin = o
-	if y.strict != nil {
+	if y.strict != nil || hasConvertedKeys(json) {
 		y.strict, y.repeated = nil, y.findRepeated()
 		json = withRepeated(json, y.repeated)
 	}
@@ -153,6 +153,13 @@ func convertFirst(src []byte, l Limits) (json []byte, y *YAMLSource, err error) 
 				return nil, nil, y.endless
 			}
 			return nil, nil, yamlError(err).place(y.text)
+		}
+	}
+	if hasConvertedKeys(json) {
+		if text := y.withStringKeys(); text != nil {
+			if converted, err := convert(text, sigsyaml.YAMLToJSON); err == nil {
+				json = converted
+			}
 		}
 	}
 	return plainHTML(json), y, nil

@@ -214,9 +214,7 @@ const quotedStyle = yamlv3.DoubleQuotedStyle | yamlv3.SingleQuotedStyle | yamlv3
 
 // keyText returns the key as sigs.k8s.io/yaml writes it in JSON: on is "true", 0x10 is "16".
 func keyText(n *yamlv3.Node) string {
-	for n.Kind == yamlv3.AliasNode {
-		n = n.Alias
-	}
+	n = resolveAlias(n)
 	if n.Style&(quotedStyle|yamlv3.TaggedStyle) != 0 || n.Value == "" || !strings.ContainsRune("+-.0123456789yYnNtTfFoO~", rune(n.Value[0])) {
 		return n.Value
 	}

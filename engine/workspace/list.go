@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/internal/hint"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -190,6 +191,6 @@ func (m *Manifest) repeated(d value.DuplicatePlace) *Manifest {
 	field := d.Path.Dotted()
 	return failed(m.origin, m.begin, engine.Violation{
 		Type: engine.TypeDuplicateField, Field: field, Pointer: d.Path.Pointer(), Position: &d.Position,
-		Message: `duplicate field "` + field + `"`,
+		Message: `duplicate field "` + field + `"`, Hint: hint.Repeated(&d),
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -137,11 +138,11 @@ func TestBodies(t *testing.T) {
 		{"override of a merged key", "l:\n- &one {name: one, cpu: 1}\n- {<<: *one, name: two}\n", "", "allowed", ""},
 		{
 			"duplicate key", "s:\n  a: b\n  a: c\n", `}, "s": {"a": "b", "a": "c"}}`,
-			"DuplicateField s.a at a", "warning DuplicateField s.a at a; allowed",
+			`DuplicateField s.a at a (the "a" of line LINE is lost, since the last one counts: merge them, or remove one)`, "warning DuplicateField s.a at a; allowed",
 		},
 		{
 			"duplicate key beside a merge key", "l:\n- &one {name: one}\n- {<<: *one, cpu: 1, cpu: 2}\n", "",
-			"DuplicateField l[1].cpu at cpu", "warning DuplicateField l[1].cpu at cpu; allowed",
+			`DuplicateField l[1].cpu at cpu (the "cpu" of line LINE is lost, since the last one counts: merge them, or remove one)`, "warning DuplicateField l[1].cpu at cpu; allowed",
 		},
 		{"unknown field", "s: {a: b}\nlevl: 1\n", `}, "s": {"a": "b"}, "levl": 1}`, `UnknownField levl at levl (did you mean "level"?)`, "warning UnknownField levl at levl; allowed"},
 		{"octal number", "s: {mode: 0644}\n", "", `FieldValueTypeInvalid s.mode at 0644 (did you mean "0644", in quotes?)`, ""},
@@ -170,6 +171,8 @@ func TestBodies(t *testing.T) {
 				if strings.Contains(path, "?") {
 					path += validation
 				}
+				before, _, _ := strings.Cut(body, firstKey.FindString(body))
+				want := strings.Replace(want, "LINE", strconv.Itoa(1+strings.Count(before, "\n")), 1)
 				got := resultsOf(t, w.do("POST", path, body, "Content-Type", f.media))
 				if len(got) != 1 {
 					t.Errorf("%s, %s: %v", c.name, f.name, got)
@@ -182,6 +185,9 @@ func TestBodies(t *testing.T) {
 		}
 	}
 }
+
+// firstKey matches the first one of duplicate keys in the bodies of TestBodies.
+var firstKey = regexp.MustCompile(`"?(a|cpu)"?: ?("?b|1)`)
 
 // resultsOf returns the results of a call or of a stream.
 func resultsOf(t *testing.T, a answer) (all []*crdevalv1.VerdictResult) {
@@ -222,7 +228,8 @@ func TestStreamedDocuments(t *testing.T) {
 		tplJSON + "}}\n" + good:                                                                    {"allowed", "allowed"},
 		tplJSON + "}}\n---\n" + good + "---\na: [\n---\n" + good:                                   {"allowed", "allowed", "SyntaxError  at a; OBJECT_UNREADABLE", "allowed"},
 		"kind: List\napiVersion: v1\nitems: []\n---\n" + good:                                      {"allowed"},
-		"kind: List\napiVersion: v1\nkind: List\nitems:\n- " + indented(good, "  "):                {"allowed", "DuplicateField kind at kind; OBJECT_UNREADABLE"},
+		"kind: List\napiVersion: v1\nkind: List\nitems:\n- " + indented(good, "  "): {"allowed",
+			`DuplicateField kind at kind (the "kind" of line 1 is lost, since the last one counts: merge them, or remove one); OBJECT_UNREADABLE`},
 	} {
 		var got []string
 		for _, r := range resultsOf(t, w.do("POST", admitPath, body, "Content-Type", "application/yaml")) {

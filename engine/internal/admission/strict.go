@@ -77,13 +77,14 @@ func (p *pass) addDuplicates() {
 func (p *pass) reasons(s *StrictError) []violation.Violation {
 	if s.of == violation.TypeDuplicateField {
 		list := make([]violation.Violation, len(s.repeats))
-		for i, r := range s.repeats {
+		for i := range s.repeats {
+			r := &s.repeats[i]
 			text := s.field
 			if text == "" {
 				text = r.Path.Dotted()
 			}
 			list[i] = violation.Reason(violation.Decode, s.of, text, "duplicate field", r.Path)
-			list[i].Position = r.Position
+			list[i].Position, list[i].Repeat = r.Position, r
 		}
 		return list
 	}
@@ -163,6 +164,7 @@ func (p *pass) warnStrict() {
 				if k < len(about) {
 					last := &p.out.Warnings[len(p.out.Warnings)-1]
 					last.Field, last.Path, last.Position = about[k].Field, about[k].Path, about[k].Position
+					last.Repeat = about[k].Repeat
 				}
 			}
 		}

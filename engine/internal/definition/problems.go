@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -332,11 +331,6 @@ func (s *Source) duplicate(text string, at *value.DuplicatePlace) Problem {
 	if at.Path == nil {
 		return r
 	}
-	r.Field, r.Path = at.Path.Dotted(), at.Path.Detach()
-	if at.Before != (value.Position{}) {
-		key := strconv.Quote(at.Path[len(at.Path)-1].Key())
-		r.Hint = &hint.Hint{Text: fmt.Sprintf(
-			"the %s of line %d is lost, since the last one counts: merge them, or remove one", key, at.Before.Line)}
-	}
+	r.Field, r.Path, r.Hint = at.Path.Dotted(), at.Path.Detach(), hint.Repeated(at)
 	return r
 }

@@ -81,10 +81,17 @@ func (f *Finder) Removed(path value.Path) *Hint {
 	return f.ask(path, func() *Hint { return f.unknown(path) })
 }
 
+// Repeated returns a hint about a key that is set again, or nil.
+func (f *Finder) Repeated(path value.Path, at *value.DuplicatePlace) *Hint {
+	return f.ask(path, func() *Hint { return Repeated(at) })
+}
+
 // Violation returns a hint about a violation, or nil. at is the position of the value in the document, nil for a value
 // that is not in it.
 func (f *Finder) Violation(v *violation.Violation, at *value.Position) *Hint {
 	switch {
+	case v.Repeat != nil:
+		return f.Repeated(v.Path, v.Repeat)
 	case v.Type == violation.TypeUnknownField && len(v.Path) > 0:
 		return f.ask(v.Path, func() *Hint { return f.unknown(v.Path) })
 	case at != nil && f.top.api.Known():

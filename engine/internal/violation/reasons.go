@@ -47,4 +47,6 @@ type Warning struct {
 	Path value.Path
 	// Position is that of the field in the document, or the zero Position.
 	Position value.Position
+	// Repeat is the place of a key that is set again, nil for other warnings.
+	Repeat *value.DuplicatePlace
 }

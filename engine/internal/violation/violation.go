@@ -51,6 +51,8 @@ type Violation struct {
 	Position value.Position
 	// Rule is the x-kubernetes-validations rule that failed or could not be evaluated. It is nil for other violations.
 	Rule *RuleRef
+	// Repeat is the place of a key that is set again, nil for other violations.
+	Repeat *value.DuplicatePlace
 	// Want is the JSON type of the value that a TypeDecode wants, "" if unknown.
 	Want string
 }
