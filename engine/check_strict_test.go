@@ -130,6 +130,25 @@ func TestNotices(t *testing.T) {
 			`Notice …/enum/1 19:47 crdeval: the value "2" of the enum never matches: the type of the schema is integer | did you mean the number 2, without quotes?`,
 			`Notice …/enum/3 19:57 crdeval: the value 1.5 of the enum never matches: the type of the schema is integer`,
 		}},
+		{"enums below logical operators", manifestOf("\ntype: string\nallOf: [{enum: [on, off]}]\nanyOf: [{enum: [yes]}, {enum: [a]}]\noneOf: [{allOf: [{enum: [1.10]}]}]\nnot: {enum: [no]}"), []string{
+			`Notice …/allOf/0/enum/0 21:33 crdeval: the value true of the enum never matches: the type of the schema is string | YAML takes on for true: did you mean "on", in quotes?`,
+			`Notice …/allOf/0/enum/1 21:37 crdeval: the value false of the enum never matches: the type of the schema is string | YAML takes off for false: did you mean "off", in quotes?`,
+			`Notice …/anyOf/0/enum/0 22:33 crdeval: the value true of the enum never matches: the type of the schema is string | YAML takes yes for true: did you mean "yes", in quotes?`,
+			`Notice …/not/enum/0 24:30 crdeval: the value false of the enum never matches: the type of the schema is string | YAML takes no for false: did you mean "no", in quotes?`,
+			`Notice …/oneOf/0/allOf/0/enum/0 23:42 crdeval: the value 1.1 of the enum never matches: the type of the schema is string | did you mean "1.10", in quotes?`,
+		}},
+		{"enums of properties below logical operators", manifestOf("\ntype: object\nproperties: {not: {type: string}, num: {type: integer}, l: {type: array, items: {type: string}}}\nanyOf:\n" +
+			"- properties: {not: {enum: [on]}, num: {enum: [1, \"2\"]}}\n- properties: {l: {items: {enum: [off]}}, num: {not: {enum: [3]}}}"), []string{
+			`Notice …/anyOf/0/properties/not/enum/0 23:45 crdeval: the value true of the enum never matches: the type of the schema is string | YAML takes on for true: did you mean "on", in quotes?`,
+			`Notice …/anyOf/0/properties/num/enum/1 23:67 crdeval: the value "2" of the enum never matches: the type of the schema is integer | did you mean the number 2, without quotes?`,
+			`Notice …/anyOf/1/properties/l/items/enum/0 24:51 crdeval: the value false of the enum never matches: the type of the schema is string | YAML takes off for false: did you mean "off", in quotes?`,
+		}},
+		{"enums of int-or-string", manifestOf("{x-kubernetes-int-or-string: true, enum: [on, 1, \"2\", 1.50], not: {enum: [off, 7]}}"), []string{
+			`Notice …/enum/0 19:63 crdeval: the value true of the enum never matches: the type of the schema is integer or string | YAML takes on for true: did you mean "on", in quotes?`,
+			`Notice …/enum/3 19:75 crdeval: the value 1.5 of the enum never matches: the type of the schema is integer or string | did you mean "1.50", in quotes?`,
+			`Notice …/not/enum/0 19:95 crdeval: the value false of the enum never matches: the type of the schema is integer or string | YAML takes off for false: did you mean "off", in quotes?`,
+		}},
+		{"an enum without a type", manifestOf("{x-kubernetes-preserve-unknown-fields: true, enum: [on, 1], allOf: [{enum: [off]}]}"), nil},
 		{"an enum in a default", manifestOf(`{type: object, x-kubernetes-preserve-unknown-fields: true, default: {type: string, enum: [1]}}`), nil},
 		{"properties of YAML 1.1", manifestOf("\ntype: object\nproperties:\n  y: {type: string}\n  1.50: {type: string}\n  0x10: {type: string}\n  \"on\": {type: string}\n  1: {type: string}\n  list:\n    type: array\n    items: {type: object, properties: {no: {type: string}}}"), []string{
 			`Notice …/properties/1.5 23:25 crdeval: YAML 1.1 reads the property name 1.50 as 1.5 | did you mean "1.50", in quotes?`,

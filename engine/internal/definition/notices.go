@@ -3,7 +3,6 @@ package definition
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -46,6 +45,7 @@ func (s *Source) notices(m *Manifest) (list []Problem) {
 				"more than %d", size, validation.TotalAnnotationSizeLimitB)
 	}
 	d := s.Doc
+	enums := enumNotes{s, m, note, mostProblems}
 	for i := range d.Nodes {
 		n := &d.Nodes[i]
 		if n.Kind < value.Array || n.Src != value.Request {
@@ -57,7 +57,7 @@ func (s *Source) notices(m *Manifest) (list []Problem) {
 		case n.Kind == value.Object && s.YAML && key == "properties":
 			s.noteKeys(uint32(i), m, note)
 		case n.Kind == value.Object:
-			s.noteEnum(uint32(i), m, note)
+			enums.add(uint32(i))
 		}
 	}
 	return list
@@ -164,45 +164,6 @@ func (s *Source) noteKeys(properties uint32, m *Manifest, note noteFunc) {
 		note(path, &hint.Hint{Text: "did you mean " + strconv.Quote(plain) + ", in quotes?"},
 			"YAML 1.1 reads the property name %s as %s", plain, key)
 	}
-}
-
-// noteEnum notes values of the enum of a schema that are not of its type.
-func (s *Source) noteEnum(object uint32, m *Manifest, note noteFunc) {
-	d := s.Doc
-	enum, of := d.Field(object, "enum"), d.Field(object, "type")
-	if d.Nodes[enum].Kind != value.Array || d.Nodes[of].Kind != value.String {
-		return
-	}
-	for c := d.Nodes[enum].First; c != 0; c = d.Nodes[c].Next {
-		if isOfType(d, c, d.Str(of)) {
-			continue
-		}
-		path := s.pathTo(c)
-		if path == nil {
-			return
-		}
-		if at, _ := s.shapeAt(m, path[:len(path)-2]); !at.HasFields() || !at.Child("enum").Known() {
-			return // a default, or properties
-		}
-		at := s.Doc.PositionAt(path)
-		note(path, s.Hints(m).EnumValue(path, d.Str(of), at),
-			"the value %s of the enum never matches: the type of the schema is %s", shortText(d, c), d.Str(of))
-	}
-}
-
-// isOfType reports whether a value can be valid for a type. It can for an unknown type.
-func isOfType(d *value.Doc, node uint32, of string) bool {
-	switch kind := d.Nodes[node].Kind; {
-	case kind == value.Null || kind.String() == of:
-		return true
-	case of == "number":
-		return kind == value.Int
-	case of == "integer":
-		return kind == value.Float && d.Float(node) == math.Trunc(d.Float(node))
-	case of == "string" || of == "boolean" || of == "array" || of == "object":
-		return false
-	}
-	return true
 }
 
 // pathTo returns the path of a node. It is nil for the root and for a node that a duplicate key replaces.

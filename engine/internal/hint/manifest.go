@@ -42,9 +42,9 @@ func (f *Finder) manifest(v *violation.Violation, offset int) *Hint {
 	return f.ofScalar(of, node, offset)
 }
 
-// EnumValue returns a hint about a value of an enum that is not of the type of its schema, or nil.
-func (f *Finder) EnumValue(path value.Path, of string, at value.Position) *Hint {
-	return f.ask(path, func() *Hint { return f.converted(f.at(path), f.index(at), []string{of}) })
+// EnumValue returns a hint about a value of an enum that is not of a type of its schema, or nil.
+func (f *Finder) EnumValue(path value.Path, types []string, at value.Position) *Hint {
+	return f.ask(path, func() *Hint { return f.converted(f.at(path), f.index(at), types) })
 }
 
 // isSchema reports whether the values at a path are schemas of a CRD.
