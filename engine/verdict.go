@@ -35,7 +35,7 @@ type Verdict struct {
 	// unknown ones. They are empty for FieldValidationIgnore.
 	StrictErrors []string
 	// Pruned are the removed fields that the schema does not declare, and unknown fields of metadata. Fields below a
-	// removed field are not listed. Dropped nulls are not listed either: upstream does not report them.
+	// removed field are not listed. Of dropped nulls, only those that a conversion to another version drops are listed.
 	Pruned []FieldChange
 	// Defaulted are the fields that were filled in. Fields below such a field are not listed.
 	Defaulted []FieldChange

@@ -62,8 +62,9 @@ func (p *pass) convert(target string) error {
 	}
 	changes := p.r.WantChanges
 	p.r.WantChanges = changes && p.r.Target != ""
+	p.wantNulls = p.r.WantChanges
 	_, cause, err := p.shape(metadata.Options{}, false)
-	p.r.WantChanges = changes
+	p.r.WantChanges, p.wantNulls = changes, false
 	switch {
 	case err != nil:
 		return err

@@ -43,7 +43,9 @@ type pass struct {
 	root   uint32
 	warned map[string]struct{} // the set of out.Warnings; nil until a warning is added to those of the version
 
-	sentRunes                int // of the warnings that were added, at least; further ones are not sent
+	sentRunes int  // of the warnings that were added, at least; further ones are not sent
+	wantNulls bool // shape records dropped nulls
+
 	changeCount, changeBytes int // of all changes, including the omitted ones
 
 	storing           bool     // the write continues to the storage

@@ -56,7 +56,11 @@ func (p *pass) shape(o metadata.Options, keepNulls bool) (unknown []unknownField
 			p.out.Pruned = append(p.out.Pruned, p.changes(pruned)...)
 		}
 		if !keepNulls {
-			compiled.DropNulls(p.d, p.root)
+			nulls, err := compiled.DropNulls(p.d, p.root, p.wantNulls)
+			if err != nil {
+				return nil, nil, exceeded(err)
+			}
+			p.out.Pruned = append(p.out.Pruned, p.changes(nulls)...)
 		}
 	}
 	embedded, found, err := compiled.CoerceEmbedded(p.d, p.root, metadata.Options{Lenient: o.Lenient, Track: o.Track})

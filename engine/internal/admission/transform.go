@@ -20,7 +20,9 @@ func (d *Definition) Prune(ctx context.Context, r *Request) (Outcome, error) {
 func (d *Definition) Default(ctx context.Context, r *Request) (Outcome, error) {
 	return d.step(ctx, r, func(p *pass) error {
 		if p.matches && !d.PreserveUnknown && !r.KeepNulls {
-			p.own.Plan.DropNulls(p.d, p.root)
+			if _, err := p.own.Plan.DropNulls(p.d, p.root, false); err != nil {
+				return exceeded(err)
+			}
 		}
 		return p.fill()
 	})

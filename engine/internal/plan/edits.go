@@ -12,7 +12,7 @@ import (
 // EditKind is the kind of a change by a walk.
 type EditKind uint8
 
-// The kinds of edits. Dropped nulls are not edits, since upstream does not report them.
+// The kinds of edits. Only DropNulls records dropped nulls, as Pruned.
 const (
 	Pruned EditKind = iota
 	Defaulted

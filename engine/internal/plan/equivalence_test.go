@@ -24,7 +24,9 @@ func stepByStep(t testing.TB, p *Plan, src []byte) (violations []string, out []b
 		t.Fatal(err)
 	}
 	pruned = prune(t, p, d, root)
-	p.DropNulls(d, root)
+	if _, err := p.DropNulls(d, root, false); err != nil {
+		t.Fatal(err)
+	}
 	if _, bad, _ := p.CoerceEmbedded(d, root, metadata.Options{}); bad != nil {
 		return []string{bad.Error.Error()}, nil, nil, nil
 	}

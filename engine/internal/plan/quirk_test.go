@@ -60,7 +60,9 @@ func TestSwitches(t *testing.T) {
 			p := compileText(t, c.schema, Options{})
 			d, root := parseText(t, c.object)
 			out := changed(prune(t, p, d, root))
-			p.DropNulls(d, root)
+			if _, err := p.DropNulls(d, root, false); err != nil {
+				t.Fatal(err)
+			}
 			if _, err, _ := p.CoerceEmbedded(d, root, metadata.Options{}); err != nil {
 				t.Fatal(err)
 			}

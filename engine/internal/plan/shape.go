@@ -124,23 +124,31 @@ func (s *shaper) pruneMember(n *Node, i, c uint32, after *uint16, top bool) (kee
 }
 
 // DropNulls removes null members whose schema is not nullable and has no default. Nulls in arrays stay. Upstream does
-// not report them.
+// not report them. With track it returns them. The error is a *value.LimitError, and only with track; the Doc is unusable
+// after it.
 //
 // Upstream: AE/apiserver/schema/defaulting, PruneNonNullableNullsWithoutDefaults.
-func (p *Plan) DropNulls(d *value.Doc, root uint32) {
-	if p.Structural {
-		dropNulls(d, p.Root, root)
+func (p *Plan) DropNulls(d *value.Doc, root uint32, track bool) ([]Change, error) {
+	if !p.Structural {
+		return nil, nil
 	}
+	s := newShaper(d, track)
+	s.dropNulls(p.Root, root)
+	dropped, _, err := s.changes(p)
+	return dropped, err
 }
 
-func dropNulls(d *value.Doc, n *Node, i uint32) (dirty bool) {
+func (s *shaper) dropNulls(n *Node, i uint32) (dirty bool) {
+	d := s.d
 	kind := d.Nodes[i].Kind
 	if n == nil || kind != value.Array && kind != value.Object {
 		return false
 	}
+	s.edits.enter(i)
+	defer s.edits.leave()
 	var prev, next uint32
 	after := uint16(0)
-	for c := d.Nodes[i].First; c != 0; c = next {
+	for c := d.Nodes[i].First; c != 0 && s.err == nil; c = next {
 		next = d.Nodes[c].Next
 		child := n.Items
 		if kind == value.Object {
@@ -149,12 +157,13 @@ func dropNulls(d *value.Doc, n *Node, i uint32) (dirty bool) {
 		if d.Nodes[c].Kind == value.Null {
 			inObject := kind == value.Object || !quirk.On(quirk.NullItemsKept)
 			if inObject && child != nil && child.Flags&Nullable == 0 && child.Default == nil {
+				s.record(Pruned, i, c)
 				d.Remove(i, prev, c)
 				dirty = true
 				continue
 			}
 		} else {
-			dirty = dropNulls(d, child, c) || dirty
+			dirty = s.dropNulls(child, c) || dirty
 		}
 		prev = c
 	}

@@ -103,7 +103,9 @@ func TestNullsAndDefaults(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := compileText(t, c.schema, Options{})
 			d, root := parseText(t, c.object)
-			p.DropNulls(d, root)
+			if _, err := p.DropNulls(d, root, false); err != nil {
+				t.Fatal(err)
+			}
 			if out := string(d.AppendJSON(nil, root)); out != c.dropped {
 				t.Errorf("nulls: got %s, want %s", out, c.dropped)
 			}

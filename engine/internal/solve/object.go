@@ -25,7 +25,7 @@ func (s *Solver) open(tree *sample.Tree) *object {
 		o.close()
 		return nil
 	}
-	s.plan.DropNulls(o.doc, o.root)
+	_, _ = s.plan.DropNulls(o.doc, o.root, false) // without track, there is no error
 	if _, err = s.plan.Default(o.doc, o.root, false, value.Limits{}); err != nil {
 		o.close()
 		return nil

@@ -61,10 +61,11 @@ func (c *convertCommand) Validate() error {
 // conversion is the result for an object.
 type conversion struct {
 	*workspace.Manifest
-	object   []byte // the converted object as JSON, or nil
-	err      error  // why object is nil
-	rejected bool   // the object cannot be converted, as on an API server
-	skipped  bool   // the document is not for this command: see err
+	object   []byte             // the converted object as JSON, or nil
+	err      error              // why object is nil
+	rejected bool               // the object cannot be converted, as on an API server
+	reasons  []engine.Violation // of the rejection
+	skipped  bool               // the document is not for this command: see err
 	notes    []conversionNote
 }
 
@@ -148,6 +149,9 @@ func (c *convertCommand) print(env environment, total *tally, r *conversion, fir
 		}
 	case r.rejected:
 		text = fmt.Sprintf("%s: not converted: %s\n", at, messageText(r.err.Error()))
+		if reasons := reasonsText(r); reasons != "" {
+			text = fmt.Sprintf("%s: not converted:\n%s", at, reasons)
+		}
 	case r.err != nil:
 		at = fmt.Sprintf("%s: %s", r.ErrorAt(placeOf(r.err, r.Manifest)), r.Title())
 		text = fmt.Sprintf("%s: error: %s\n", at, r.err)
@@ -241,8 +245,10 @@ func (v *converter) transform(
 		r, t := sent[i], &results[i]
 		switch {
 		case t.err != nil:
-			if r.err, r.rejected = t.err, t.rejected; !r.rejected {
+			if r.err, r.rejected, r.reasons = t.err, t.rejected, t.reasons; !r.rejected {
 				v.describe(r)
+			} else if texts := fieldTexts(r.reasons); texts != nil {
+				r.err = errors.New(strings.Join(texts, "; "))
 			}
 		case workspace.VersionOf(r.APIVersion) == version:
 			r.object = r.JSON()

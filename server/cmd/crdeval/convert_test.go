@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,6 +22,7 @@ func TestConvertWithServer(t *testing.T) {
 		"convert-none.yaml --to v3",
 		"convert-warnings.yaml --to v1",
 		"convert-warnings.yaml --to v1alpha1",
+		"convert-nulls.yaml --to v2",
 	} {
 		t.Run(args, func(t *testing.T) {
 			code, stdout, stderr := invoke(t, "", append([]string{"convert"}, strings.Fields(args)...)...)
@@ -29,6 +31,24 @@ func TestConvertWithServer(t *testing.T) {
 				t.Errorf("here %d\n%s%s\nthere %d\n%s%s", code, stdout, stderr, there, stdoutThere, stderrThere)
 			}
 		})
+	}
+}
+
+// TestConvertReasons checks that convert rejects an object with the fields and positions that admit reports.
+func TestConvertReasons(t *testing.T) {
+	t.Chdir("testdata")
+	reasons := func(text string) (lines []string) {
+		for line := range strings.Lines(text) {
+			if strings.Contains(line, ": metadata.") {
+				lines = append(lines, line)
+			}
+		}
+		return lines
+	}
+	_, admitted, _ := invoke(t, "", "admit", "convert-nulls.yaml")
+	_, _, converted := invoke(t, "", "convert", "convert-nulls.yaml", "--to", "v2")
+	if a, c := reasons(admitted), reasons(converted); len(a) != 2 || !slices.Equal(a, c) {
+		t.Errorf("admit reports %q, convert %q", a, c)
 	}
 }
 

@@ -118,6 +118,7 @@ func TestGolden(t *testing.T) {
 		{"convert-json", "convert --crds convert-crd.yaml --crds convert-rules.yaml convert-objects.yaml --to v1beta1 -o json"},
 		{"convert-none", "convert convert-none.yaml --to v2"},
 		{"convert-warnings", "convert convert-warnings.yaml --to v1"},
+		{"convert-nulls", "convert convert-nulls.yaml --to v2"},
 		{"convert-warnings-json", "convert convert-warnings.yaml --to v1beta1 -o json"},
 		{"convert-version", "convert convert-none.yaml --to v3"},
 		{"convert-invalid-rules", "convert convert-objects.yaml convert-crd.yaml convert-invalid.yaml --to v1"},

@@ -24,9 +24,10 @@ type transformer interface {
 
 // transformed is an object at another version, or the reason why it was not converted.
 type transformed struct {
-	object   []byte // JSON
-	err      error  // why object is nil
-	rejected bool   // err is the answer of an API server
+	object   []byte             // JSON
+	err      error              // why object is nil
+	rejected bool               // err is the answer of an API server
+	reasons  []engine.Violation // of the rejection
 	pruned   []engine.FieldChange
 	verdict  *engine.Verdict // on the object at the version; nil: not validated
 }
@@ -81,6 +82,9 @@ func (l *local) transform(
 		}
 		t := f(crd.Definition, m)
 		if t.err != nil {
+			if e := (*engine.Error)(nil); errors.As(t.err, &e) {
+				t.reasons = e.Violations
+			}
 			t.rejected, t.err = transformError(ctx, crd.Definition, t.err)
 		}
 		return t

@@ -64,6 +64,7 @@ func (s *service) transformed(results []crdeval.Transformed) []transformed {
 			t.object, t.pruned = text, decodeAll(result.GetChanges().GetPruned(), changeOf)
 		case result.Err == nil:
 			t.err, t.rejected = err, true
+			t.reasons = decodeAll(result.GetViolations(), violationOf)
 		default:
 			t.err = s.manifestError(err)
 			if e := (*engine.Error)(nil); errors.As(t.err, &e) {
