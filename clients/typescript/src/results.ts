@@ -116,7 +116,7 @@ interface Evaluated {
   readonly violations: readonly Violation[];
   /** The warnings that the API server would send, and notes of crdeval. */
   readonly warnings: readonly Warning[];
-  /** The unknown fields that were removed. */
+  /** The unknown fields that were removed. A conversion to another version also lists the nulls that it removed. */
   readonly pruned: readonly FieldChange[];
   /** The defaults that were added. */
   readonly defaulted: readonly FieldChange[];

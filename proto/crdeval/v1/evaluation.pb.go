@@ -1153,7 +1153,7 @@ func (x *EvaluationOptions) GetWithStatus() bool {
 // The changes to an object before validation.
 type ObjectChanges struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The unknown fields that were removed.
+	// The unknown fields that were removed. A conversion to another version also lists the nulls that it removed.
 	Pruned []*FieldChange `protobuf:"bytes,1,rep,name=pruned,proto3" json:"pruned,omitempty"`
 	// The defaults that were added.
 	Defaulted []*FieldChange `protobuf:"bytes,2,rep,name=defaulted,proto3" json:"defaulted,omitempty"`
