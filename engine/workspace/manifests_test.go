@@ -238,6 +238,7 @@ func TestRead(t *testing.T) {
 		"kind: TplList\nitems: null\n---\nkind: List\nitems: []\n":                          ``,
 		"kind: List\nitems:\n- {kind: AList, apiVersion: v1, items: [{b: 1}]}\n- kind: C\n": `1.1 {"apiVersion":"v1","kind":"A","b":1}|1.2 {"kind":"C"}`,
 		"kind: List\nitems: [{a: 1}]\nitems: [{b: 1}]\n":                                    `1.1 {"b":1}|3:1 duplicate field "items"`,
+		"kind: List\nm: {on: a,\n  \"true\": b}\nitems: [{b: 1}]\n":                         `1.1 {"b":1}|3:3 duplicate field "m.true"`,
 		`{"kind": "List", "items": [{"a": 1}], "items": [{"b": 1}]}`:                        `1.1 {"b": 1}|1:39 duplicate field "items"`,
 		"a: {b: 017, b: [on, {c: 1.0, \"c\": x}]}\n":                                        `1 {"a":{"b":null,"b":[true,{"c":null,"c":"x"}]}}`,
 		"kind: List\nitems:\n- a: &x 2\n- {<<: {a: 3}, a: *x, a: 2}\n":                      `1.1 {"a":2}|1.2 {"a":null,"a":2}`,

@@ -103,8 +103,12 @@ func TestNullsAndDefaults(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := compileText(t, c.schema, Options{})
 			d, root := parseText(t, c.object)
-			if _, err := p.DropNulls(d, root, false); err != nil {
+			nulls, err := p.DropNulls(d, root, true)
+			if err != nil {
 				t.Fatal(err)
+			}
+			if wasDropped := c.dropped != `{"v"`+c.object[1:]+`}`; wasDropped != (len(nulls) > 0) {
+				t.Errorf("reports the nulls %q", changed(nulls))
 			}
 			if out := string(d.AppendJSON(nil, root)); out != c.dropped {
 				t.Errorf("nulls: got %s, want %s", out, c.dropped)
