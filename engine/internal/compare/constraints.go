@@ -15,7 +15,18 @@ type pair struct {
 	proof              *proof
 	at                 node
 	old, new           parts
-	oldCases, newCases []*facts
+	oldFacts, newFacts *facts
+	oldCases, newCases []*facts // see cases
+}
+
+// cases fills oldCases and newCases, which only reports of changes need.
+func (w *pair) cases() {
+	if w.oldCases == nil {
+		w.proof.start()
+		w.oldCases = w.proof.cases(w.old)
+		w.proof.start()
+		w.newCases = w.proof.cases(w.new)
+	}
 }
 
 // constraints compares which values both schemas accept.
@@ -39,22 +50,36 @@ func (w *pair) constraints() {
 
 // changed returns the new part with a constraint that old values do not always satisfy, or nil, and the old part with
 // one that new values do not always satisfy, or nil.
-func (w *pair) changed(k *keyword) (tight, loose *part) {
-	return w.beyond(k, w.oldCases, w.new), w.beyond(k, w.newCases, w.old)
+func (w *pair) changed(k *keyword) (tight, loose *finding) {
+	return w.beyond(k, w.oldFacts, w.new), w.beyond(k, w.newFacts, w.old)
 }
 
-func (w *pair) beyond(k *keyword, cases []*facts, list parts) *part {
+// finding is a part with a constraint that the values of the other schema do not always satisfy. undecided: a limit has
+// ended the proof, so they may.
+type finding struct {
+	*part
+	undecided bool
+}
+
+// orNil returns the part, or nil.
+func (f *finding) orNil() *part {
+	if f == nil {
+		return nil
+	}
+	return f.part
+}
+
+func (w *pair) beyond(k *keyword, f *facts, list parts) (found *finding) {
 	for i := range list {
-		implied := func(c *facts) bool {
-			w.witness = nil
-			return k.implied(w.proof, c, &list[i])
+		p := &list[i]
+		if !k.has(p.Props) {
+			continue
 		}
-		if p := &list[i]; k.has(p.Props) && !inEach(cases, implied) {
-			p.witness = w.witness
-			return p
+		if w.proof.start(); !w.proof.impliesKeyword(f, k, p) && (found == nil || found.undecided) {
+			p.witness, found = w.witness, &finding{p, w.proof.exhausted}
 		}
 	}
-	return nil
+	return found
 }
 
 // having returns the part with a keyword that corresponds to a part of the other schema, or the first one with the
@@ -68,12 +93,15 @@ func (list parts) having(k *keyword, other *part) (found *part) {
 	return found
 }
 
-// stricter is the impact of a stricter constraint of a part.
-func (w *pair) stricter(p *part) Impact {
-	if p.clause {
-		return breaksWrites
+// stricter is the impact of a stricter constraint of a part, and its message.
+func (w *pair) stricter(p *finding, format string, args ...any) (Impact, string) {
+	switch {
+	case p.undecided:
+		return careForWrites, undecided
+	case p.clause:
+		return breaksWrites, fmt.Sprintf(format, args...)
 	}
-	return w.at.tightened()
+	return w.at.tightened(), fmt.Sprintf(format, args...)
 }
 
 // reportKeyword reports a keyword of two parts, of which one may be nil.
@@ -101,47 +129,52 @@ func (w *pair) bound(k *keyword) {
 	tight, loose := w.changed(k)
 	switch {
 	case tight != nil:
-		o := w.old.having(k, tight)
+		o := w.old.having(k, tight.part)
 		if k.name == "uniqueItems" {
-			w.report("BoundTightened", w.stricter(tight), tight.path.With(value.Name(k.name)), false, true, "the items of lists must differ")
+			impact, message := w.stricter(tight, "the items of lists must differ")
+			w.report("BoundTightened", impact, tight.path.With(value.Name(k.name)), false, true, "%s", message)
 		} else if k.rejected != "" {
-			w.reportKeyword("BoundTightened", w.stricter(tight), k, o, tight, k.rejected+" are rejected", k.get(tight.Props))
+			impact, message := w.stricter(tight, k.rejected+" are rejected", k.get(tight.Props))
+			w.reportKeyword("BoundTightened", impact, k, o, tight.part, "%s", message)
 		} else {
-			w.limit("BoundTightened", w.stricter(tight), k, o, tight)
+			impact, message := w.stricter(tight, "%s", rejectedBeyond(k, tight.part))
+			w.limit("BoundTightened", impact, k, o, tight.part, message)
 		}
 	case loose != nil:
-		n := w.new.having(k, loose)
+		n := w.new.having(k, loose.part)
 		switch {
 		case k.name == "uniqueItems":
 			w.report("BoundLoosened", harmless, loose.path.With(value.Name(k.name)), true, false, "the items of lists may be equal")
 		case n == nil:
-			w.reportKeyword("BoundLoosened", harmless, k, loose, nil, "%s is removed", k.name)
+			w.reportKeyword("BoundLoosened", harmless, k, loose.part, nil, "%s is removed", k.name)
 		default:
-			w.limit("BoundLoosened", harmless, k, loose, n)
+			w.limit("BoundLoosened", harmless, k, loose.part, n, fmt.Sprintf("%s is %v", k.name, k.get(n.Props)))
 		}
 	}
 }
 
-// limit reports a bound n that may be exclusive. o is nil if it is new.
-func (w *pair) limit(kind string, impact Impact, k *keyword, o, n *part) {
-	exclusive := func(s *Props) bool {
-		return k.name == "maximum" && s.ExclusiveMaximum || k.name == "minimum" && s.ExclusiveMinimum
-	}
+// rejectedBeyond says which values the maximum or minimum of a part rejects.
+func rejectedBeyond(k *keyword, n *part) string {
 	than := map[string]string{"maximum": "greater than", "minimum": "less than"}[k.name]
-	bound := k.get(n.Props)
-	message := fmt.Sprintf("%s is %v", k.name, bound)
-	if kind == "BoundTightened" {
-		switch f, _ := bound.(float64); {
-		case n.Type == "integer" && f != math.Trunc(f):
-			message = "all values are rejected, because API servers compare integers with integers only"
-		case exclusive(n.Props):
-			message = fmt.Sprintf("values %s or equal to %v are rejected", than, bound)
-		default:
-			message = fmt.Sprintf("values %s %v are rejected", than, bound)
-		}
+	switch bound, _ := k.get(n.Props).(float64); {
+	case n.Type == "integer" && bound != math.Trunc(bound):
+		return "all values are rejected, because API servers compare integers with integers only"
+	case k.isExclusive(n.Props):
+		return fmt.Sprintf("values %s or equal to %v are rejected", than, bound)
+	default:
+		return fmt.Sprintf("values %s %v are rejected", than, bound)
 	}
-	if o != nil && k.get(o.Props) == bound && exclusive(o.Props) != exclusive(n.Props) {
-		open := keyword{name: "exclusiveM" + k.name[1:], get: func(s *Props) any { return exclusive(s) }}
+}
+
+// isExclusive reports whether a maximum or minimum is exclusive.
+func (k *keyword) isExclusive(s *Props) bool {
+	return k.name == "maximum" && s.ExclusiveMaximum || k.name == "minimum" && s.ExclusiveMinimum
+}
+
+// limit reports a bound n that may be exclusive. o is nil if it is new.
+func (w *pair) limit(kind string, impact Impact, k *keyword, o, n *part, message string) {
+	if o != nil && k.get(o.Props) == k.get(n.Props) && k.isExclusive(o.Props) != k.isExclusive(n.Props) {
+		open := keyword{name: "exclusiveM" + k.name[1:], get: func(s *Props) any { return k.isExclusive(s) }}
 		w.reportKeyword(kind, impact, &open, o, n, "%s", message)
 		return
 	}
@@ -151,16 +184,17 @@ func (w *pair) limit(kind string, impact Impact, k *keyword, o, n *part) {
 // pattern compares the patterns.
 func (w *pair) pattern(k *keyword) {
 	tight, loose := w.changed(k)
-	o, n := loose, tight
+	o, n := loose.orNil(), tight.orNil()
 	if tight != nil && o == nil {
-		o = w.old.at(k, tight)
+		o = w.old.at(k, n)
 	} else if loose != nil && n == nil {
-		n = w.new.at(k, loose)
+		n = w.new.at(k, o)
 	}
 	switch {
 	case o == nil && n == nil:
 	case o == nil:
-		w.reportKeyword("PatternAdded", w.stricter(n), k, nil, n, "strings that do not match are rejected")
+		impact, message := w.stricter(tight, "strings that do not match are rejected")
+		w.reportKeyword("PatternAdded", impact, k, nil, n, "%s", message)
 	case n == nil:
 		w.reportKeyword("PatternRemoved", harmless, k, o, nil, "strings that do not match are accepted")
 	case tight == nil:
@@ -168,7 +202,7 @@ func (w *pair) pattern(k *keyword) {
 	default:
 		impact, message := careForWrites, "strings that match the old pattern may not match the new one"
 		if text := ""; json.Unmarshal(tight.witness, &text) == nil {
-			impact, message = w.stricter(tight), fmt.Sprintf("strings such as %q are rejected", truncated(text))
+			impact, message = w.stricter(tight, "strings such as %q are rejected", truncated(text))
 		}
 		w.reportKeyword("PatternChanged", impact, k, o, n, "%s", message)
 	}
@@ -184,15 +218,17 @@ func (list parts) at(k *keyword, other *part) *part {
 
 // format compares the formats.
 func (w *pair) format(k *keyword) {
-	implied := func(cases []*facts, p *part) bool {
-		return inEach(cases, func(c *facts) bool { return k.implied(w.proof, c, p) })
+	tight, loose, tightened := w.beyond(k, w.oldFacts, w.new[:1]), w.beyond(k, w.newFacts, w.old[:1]), w.at.tightened()
+	if tight != nil {
+		tightened, _ = w.stricter(tight, "")
 	}
-	w.formats(w.old[0].Props, w.new[0].Props, w.at, implied(w.oldCases, &w.new[0]), implied(w.newCases, &w.old[0]))
-	if p := w.beyond(k, w.oldCases, w.new[1:]); p != nil {
-		w.reportKeyword("FormatAdded", w.stricter(p), k, nil, p, "values that are not a valid %s are rejected", p.Format)
+	w.formats(w.old[0].Props, w.new[0].Props, w.at, tight == nil, loose == nil, tightened)
+	if p := w.beyond(k, w.oldFacts, w.new[1:]); p != nil {
+		impact, message := w.stricter(p, "values that are not a valid %s are rejected", p.Format)
+		w.reportKeyword("FormatAdded", impact, k, nil, p.part, "%s", message)
 	}
-	if p := w.beyond(k, w.newCases, w.old[1:]); p != nil {
-		w.reportKeyword("FormatRemoved", careForReaders, k, p, nil, "values need not be a valid %s any more", p.Format)
+	if p := w.beyond(k, w.newFacts, w.old[1:]); p != nil {
+		w.reportKeyword("FormatRemoved", careForReaders, k, p.part, nil, "values need not be a valid %s any more", p.Format)
 	}
 }
 
@@ -201,18 +237,24 @@ func (w *pair) enum(k *keyword) {
 	tight, loose := w.changed(k)
 	var o, n *part
 	if tight != nil {
-		o, n = w.old.having(k, tight), tight
+		o, n = w.old.having(k, tight.part), tight.part
 	} else if loose != nil {
-		o, n = loose, w.new.having(k, loose)
+		o, n = loose.part, w.new.having(k, loose.part)
 	}
 	switch {
 	case o == nil && n == nil:
 	case o == nil:
-		w.reportKeyword("EnumAdded", w.stricter(n), k, nil, n, "all other values are rejected")
+		impact, message := w.stricter(tight, "all other values are rejected")
+		w.reportKeyword("EnumAdded", impact, k, nil, n, "%s", message)
 	case n == nil:
 		w.reportKeyword("EnumRemoved", careForReaders, k, o, nil, "all values are accepted: readers can get others")
 	default:
-		w.enumValues(k, o, n, w.oldCases, "EnumValueRemoved", w.stricter(n), "%s is rejected")
+		w.cases()
+		impact, message := harmless, ""
+		if tight != nil {
+			impact, message = w.stricter(tight, "is rejected")
+		}
+		w.enumValues(k, o, n, w.oldCases, "EnumValueRemoved", impact, "%s "+message)
 		w.enumValues(k, n, o, w.newCases, "EnumValueAdded", careForReaders, "%s is accepted: readers can get it")
 	}
 }

@@ -43,11 +43,17 @@ type facts struct {
 func (p *proof) factsOf(list parts) *facts {
 	f := &facts{parts: list, kinds: anything, whole: true, lo: math.MinInt64, hi: none, multiple: 1, text: pattern.Language{Most: -1},
 		maxItems: none, maxProperties: none}
-	var required []string
+	var required, absent []string
 	for i := range list {
 		s := list[i].Props
-		required = append(required, s.Required...)
+		required = append(append(required, s.Required...), list[i].given...)
+		if v := list[i].violates; v != nil && v.field != "" {
+			absent = append(absent, v.field)
+		}
 		f.kinds &= p.kindsOf(s)
+		if list[i].kinds != 0 {
+			f.kinds &= list[i].kinds
+		}
 		f.limit(s)
 		if s.MultipleOf != nil && isWhole(*s.MultipleOf) && *s.MultipleOf > 0 {
 			f.multiple = commonMultiple(f.multiple, int64(*s.MultipleOf))
@@ -71,16 +77,36 @@ func (p *proof) factsOf(list parts) *facts {
 		}
 		f.minItems, f.maxItems = max(f.minItems, atLeast(s.MinItems)), min(f.maxItems, atMost(s.MaxItems))
 		f.minProperties = max(f.minProperties, atLeast(s.MinProperties))
-		if f.maxProperties = min(f.maxProperties, atMost(s.MaxProperties)); list[i].closed {
-			f.maxProperties = min(f.maxProperties, int64(len(s.Properties)))
+		f.maxProperties = min(f.maxProperties, atMost(s.MaxProperties))
+	}
+	names := setOf(required)
+	f.minProperties = max(f.minProperties, int64(len(names)))
+	for i := range list {
+		if list[i].closed {
+			f.close(list[i].Properties, names, setOf(absent))
 		}
 	}
-	f.minProperties = max(f.minProperties, int64(len(setOf(required))))
 	if f.whole = f.whole && f.kinds&fractions == 0; f.whole {
 		f.align()
 	}
 	f.enumerate(p)
 	return f
+}
+
+// close adds what is known of objects whose undeclared fields are pruned.
+func (f *facts) close(declared map[string]Props, required, absent map[string]bool) {
+	most := int64(len(declared))
+	for name := range absent {
+		if _, ok := declared[name]; ok {
+			most--
+		}
+	}
+	for name := range required {
+		if _, ok := declared[name]; !ok {
+			f.kinds &^= objects
+		}
+	}
+	f.maxProperties = min(f.maxProperties, most)
 }
 
 func atLeast(bound *int64) int64 {
@@ -164,9 +190,12 @@ const mostValues = 64
 
 // enumerate fills values: those in each enum, or all booleans or a few integers.
 func (f *facts) enumerate(proof *proof) {
+	untyped, isNull := true, true // isNull: the parts do not exclude null
 	for i := range f.parts {
 		p := &f.parts[i]
 		f.nullable = f.nullable || p.Nullable
+		untyped = untyped && p.Type == "" && !p.XIntOrString
+		isNull = isNull && p.kinds == 0
 		if len(p.Enum) == 0 || f.finite && len(f.values) == 0 {
 			continue
 		}
@@ -178,6 +207,10 @@ func (f *facts) enumerate(proof *proof) {
 		default:
 			f.values, f.finite = e.values, true
 		}
+	}
+	f.nullable = (f.nullable || untyped) && isNull
+	if !isNull {
+		f.values = slices.DeleteFunc(slices.Clone(f.values), func(v string) bool { return v == "null" })
 	}
 	for i := range f.parts { // after the loop above, because any part can be nullable
 		p := &f.parts[i]
@@ -233,8 +266,10 @@ func (f *facts) isEmpty() bool {
 		return false
 	case f.kinds == 0, f.finite && len(f.values) == 0:
 		return true
-	case f.kinds == integers:
-		return f.whole && f.lo > f.hi
+	case f.whole && f.kinds == integers:
+		return f.lo > f.hi
+	case f.kinds&^(integers|fractions) == 0:
+		return f.hasNoNumber()
 	case f.kinds == texts:
 		return f.text.Most >= 0 && f.text.Least > f.text.Most
 	case f.kinds == lists:
@@ -243,6 +278,33 @@ func (f *facts) isEmpty() bool {
 		return f.minProperties > f.maxProperties
 	}
 	return false
+}
+
+// hasNoNumber reports whether the bounds of the parts exclude all numbers. API servers truncate bounds for integers that
+// have no decimal point.
+func (f *facts) hasNoNumber() bool {
+	empty := func(round func(float64) float64) bool {
+		lo, hi, loOpen, hiOpen := math.Inf(-1), math.Inf(1), false, false
+		for i := range f.parts {
+			s := f.parts[i].Props
+			if s.Minimum != nil {
+				if b := round(*s.Minimum); b > lo || b == lo && s.ExclusiveMinimum {
+					lo, loOpen = b, s.ExclusiveMinimum
+				}
+			}
+			if s.Maximum != nil {
+				if b := round(*s.Maximum); b < hi || b == hi && s.ExclusiveMaximum {
+					hi, hiOpen = b, s.ExclusiveMaximum
+				}
+			}
+		}
+		return lo > hi || lo == hi && (loOpen || hiOpen)
+	}
+	const far = 1 << 53 // truncation changes larger bounds in other ways
+	return empty(func(b float64) float64 { return b }) && (f.kinds == fractions || empty(math.Trunc) &&
+		!slices.ContainsFunc(f.parts, func(p part) bool {
+			return p.Minimum != nil && math.Abs(*p.Minimum) >= far || p.Maximum != nil && math.Abs(*p.Maximum) >= far
+		}))
 }
 
 // formatPatterns has patterns that all strings of a format match.
@@ -268,71 +330,3 @@ var formatPatterns = map[string]string{
 
 // isValid reports whether a string satisfies a format.
 func isValid(name, text string) bool { return format.Lookup(name).Valid(text) }
-
-// cases returns the facts of parts case by case: for each value of an enum, and for each clause of anyOf and oneOf. Each
-// value that satisfies the parts belongs to a case. No case means that no value satisfies them.
-func (p *proof) cases(list parts) []*facts {
-	cases := []*facts{p.factsOf(list)}
-	for _, keyword := range []string{"anyOf", "oneOf"} {
-		for _, o := range list.operators(keyword) {
-			if len(cases)*len(o.clauses) > mostValues || slices.ContainsFunc(o.clauses, func(s Props) bool { return !isPlain(&s) }) {
-				continue
-			}
-			var split []*facts
-			for _, c := range cases {
-				for i := range o.clauses {
-					split = append(split, p.factsOf(o.choose(c.parts, i)))
-				}
-			}
-			cases = split
-		}
-	}
-	var single []*facts
-	for _, c := range cases {
-		if !c.finite || len(c.values) == 1 || len(c.values) > mostValues || len(single)+len(c.values) > 4*mostValues {
-			single = append(single, c)
-			continue
-		}
-		for _, v := range c.values {
-			single = append(single, p.factsOf(c.parts.with(part{Props: exactly(v)})))
-		}
-	}
-	return slices.DeleteFunc(single, p.isImpossible)
-}
-
-// choose returns parts with a clause of anyOf or oneOf, and without the other clauses of oneOf.
-func (o *operator) choose(list parts, i int) parts {
-	chosen := list.with(part{Props: &o.clauses[i], clause: true})
-	for k := range o.clauses {
-		if k != i && o.keyword == "oneOf" {
-			chosen = chosen.with(part{Props: &Props{Not: &o.clauses[k]}, clause: true})
-		}
-	}
-	return chosen
-}
-
-// isImpossible reports whether no value satisfies the parts of a case. It is true only if that is certain.
-func (p *proof) isImpossible(c *facts) bool {
-	if !p.spend() {
-		return false
-	}
-	if c.null || c.isEmpty() {
-		return !c.null
-	}
-	if c.finite && len(c.values) == 1 {
-		only := p.factsOf(partsOf(exactly(c.values[0]), nil))
-		for i := 0; i < len(c.parts) && only.exact; i++ {
-			for k := range keywords {
-				if k := &keywords[k]; k.has(c.parts[i].Props) && k.decides && !k.implied(p, only, &c.parts[i]) {
-					return true
-				}
-			}
-		}
-	}
-	for _, o := range c.parts.operators("not") {
-		if p.impliesIn(c, &part{Props: &o.clauses[0], skipsNull: true}) {
-			return true
-		}
-	}
-	return false
-}

@@ -9,11 +9,9 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/pattern"
-	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// maxSteps bounds the pairs of schemas that the proofs about a node compare, totalSteps those of two CRDs. A step takes
-// some microseconds.
+// maxSteps bounds the branches of the search for one proof, totalSteps those of two CRDs. A step takes some microseconds.
 const (
 	maxSteps   = 4096
 	totalSteps = 1 << 18
@@ -24,24 +22,34 @@ const (
 type proof struct {
 	*comparison
 	fuel int
+	// exhausted: a limit has ended a search. An answer of false then says nothing.
+	exhausted bool
 }
 
-func (c *comparison) newProof() *proof { return &proof{comparison: c, fuel: maxSteps} }
+func (c *comparison) newProof() *proof { return &proof{comparison: c} }
+
+// start begins the proof of another question.
+func (p *proof) start() { p.fuel, p.exhausted, p.witness = maxSteps, false, nil }
 
 // spend reports whether the proof may take another step.
 func (p *proof) spend() bool {
 	p.fuel--
 	p.proofSteps--
-	return p.fuel >= 0 && p.proofSteps >= 0 && p.step()
+	ok := p.fuel >= 0 && p.proofSteps >= 0 && p.step()
+	p.exhausted = p.exhausted || !ok
+	return ok
 }
 
 // keyword is a constraint of a schema on single values, strings and sizes.
 type keyword struct {
 	name string
+	of   kinds // of the values that it can reject, besides null
 	has  func(*Props) bool
 	get  func(*Props) any
 	// implied reports whether a case satisfies the constraint of a schema that has it.
 	implied func(*proof, *facts, *part) bool
+	// negate returns a schema that all values satisfy that violate the constraint of a schema. It can be nil.
+	negate func(*Props) *Props
 	// decides: for a case of one value, a result of false is certain.
 	decides bool
 	// rejected formats what a constraint rejects.
@@ -50,9 +58,13 @@ type keyword struct {
 
 // count returns a keyword for a bound of a length or of a number of items or fields.
 func count(name string, of kinds, bound func(*Props) *int64,
-	implied func(*proof, *facts, int64) bool, rejected string) keyword {
+	implied func(*proof, *facts, int64) bool, negate func(*int64) Props, rejected string) keyword {
 	return keyword{
-		name: name, rejected: rejected, decides: true,
+		name: name, of: of, rejected: rejected, decides: true,
+		negate: func(s *Props) *Props {
+			opposite := negate(bound(s))
+			return &opposite
+		},
 		has: func(s *Props) bool { return bound(s) != nil },
 		get: func(s *Props) any { return pointee(bound(s)) },
 		implied: func(p *proof, f *facts, s *part) bool {
@@ -60,6 +72,11 @@ func count(name string, of kinds, bound func(*Props) *int64,
 		},
 	}
 }
+
+// next and previous return a bound that is one more or one less.
+func next(n *int64) *int64 { return new(min(max(*n, -1), math.MaxInt64-1) + 1) }
+
+func previous(n *int64) *int64 { return new(max(*n, 0) - 1) }
 
 // within reports whether all strings of a case are in a language.
 func (p *proof) within(f *facts, l pattern.Language) bool {
@@ -70,20 +87,21 @@ func (p *proof) within(f *facts, l pattern.Language) bool {
 		p.languageWork -= work
 		text, found, decided := f.text.Except(l, &work)
 		p.languageWork += work
-		result.within = decided && !found
+		result = inclusion{within: decided && !found, decided: decided}
 		if found {
 			result.witness = json.RawMessage(jsonOf(text))
 		}
 		p.languages[key] = result
 	}
+	p.exhausted = p.exhausted || !result.decided
 	p.witness = result.witness
 	return result.within
 }
 
-// inclusion says whether all strings of a case are in a language. If one is not, witness is its JSON.
+// inclusion says whether all strings of a case are in a language, if that is decided. If one is not, witness is its JSON.
 type inclusion struct {
-	within  bool
-	witness json.RawMessage
+	within, decided bool
+	witness         json.RawMessage
 }
 
 // Bounds of the work to compare the sets of strings, in visited instructions: of two sets, and of two CRDs. The first
@@ -97,20 +115,20 @@ const (
 var keywords = []keyword{
 	count("maxLength", texts, func(s *Props) *int64 { return s.MaxLength }, func(p *proof, f *facts, n int64) bool {
 		return f.text.Most >= 0 && f.text.Most <= n || p.within(f, pattern.Language{Most: max(n, 0)})
-	}, "strings of more than %v code points"),
+	}, func(n *int64) Props { return Props{MinLength: next(n)} }, "strings of more than %v code points"),
 	count("minLength", texts, func(s *Props) *int64 { return s.MinLength }, func(p *proof, f *facts, n int64) bool {
 		return f.text.Least >= n || p.within(f, pattern.Language{Least: n, Most: -1})
-	}, "strings of fewer than %v code points"),
+	}, func(n *int64) Props { return Props{MaxLength: previous(n)} }, "strings of fewer than %v code points"),
 	count("maxItems", lists, func(s *Props) *int64 { return s.MaxItems },
-		func(_ *proof, f *facts, n int64) bool { return f.maxItems <= n }, "lists of more than %v items"),
+		func(_ *proof, f *facts, n int64) bool { return f.maxItems <= n }, func(n *int64) Props { return Props{MinItems: next(n)} }, "lists of more than %v items"),
 	count("minItems", lists, func(s *Props) *int64 { return s.MinItems },
-		func(_ *proof, f *facts, n int64) bool { return f.minItems >= n }, "lists of fewer than %v items"),
+		func(_ *proof, f *facts, n int64) bool { return f.minItems >= n }, func(n *int64) Props { return Props{MaxItems: previous(n)} }, "lists of fewer than %v items"),
 	count("maxProperties", objects, func(s *Props) *int64 { return s.MaxProperties },
-		func(_ *proof, f *facts, n int64) bool { return f.maxProperties <= n }, "objects of more than %v fields"),
+		func(_ *proof, f *facts, n int64) bool { return f.maxProperties <= n }, func(n *int64) Props { return Props{MinProperties: next(n)} }, "objects of more than %v fields"),
 	count("minProperties", objects, func(s *Props) *int64 { return s.MinProperties },
-		func(_ *proof, f *facts, n int64) bool { return f.minProperties >= n }, "objects of fewer than %v fields"),
+		func(_ *proof, f *facts, n int64) bool { return f.minProperties >= n }, func(n *int64) Props { return Props{MaxProperties: previous(n)} }, "objects of fewer than %v fields"),
 	{
-		name: "maximum", decides: true,
+		name: "maximum", of: integers | fractions, decides: true, negate: aboveMaximum,
 		has: func(s *Props) bool { return s.Maximum != nil }, get: func(s *Props) any { return pointee(s.Maximum) },
 		implied: func(_ *proof, f *facts, s *part) bool {
 			return f.bounded(s.Props, func(s *Props) (*float64, bool) { return s.Maximum, s.ExclusiveMaximum }, 1,
@@ -118,7 +136,7 @@ var keywords = []keyword{
 		},
 	},
 	{
-		name: "minimum", decides: true,
+		name: "minimum", of: integers | fractions, decides: true, negate: belowMinimum,
 		has: func(s *Props) bool { return s.Minimum != nil }, get: func(s *Props) any { return pointee(s.Minimum) },
 		implied: func(_ *proof, f *facts, s *part) bool {
 			return f.bounded(s.Props, func(s *Props) (*float64, bool) { return s.Minimum, s.ExclusiveMinimum }, -1,
@@ -126,25 +144,25 @@ var keywords = []keyword{
 		},
 	},
 	{
-		name: "multipleOf", rejected: "values that are not a multiple of %v",
+		name: "multipleOf", of: integers | fractions, rejected: "values that are not a multiple of %v",
 		has: func(s *Props) bool { return s.MultipleOf != nil }, get: func(s *Props) any { return pointee(s.MultipleOf) },
 		implied: func(_ *proof, f *facts, s *part) bool {
 			return f.kinds&(integers|fractions) == 0 ||
-				slices.ContainsFunc(f.parts, func(p part) bool { return looseMultipleOf(p.MultipleOf, s.MultipleOf) }) ||
+				slices.ContainsFunc(f.parts, func(p part) bool { return looseMultipleOf(p.Props, s.Props) }) ||
 				f.whole && isWhole(*s.MultipleOf) && *s.MultipleOf > 0 &&
 					(f.multiple%int64(*s.MultipleOf) == 0 || f.lo == f.hi && f.lo%int64(*s.MultipleOf) == 0)
 		},
 	},
 	{
-		name: "uniqueItems",
-		has:  func(s *Props) bool { return s.UniqueItems }, get: func(*Props) any { return true },
+		name: "uniqueItems", of: lists,
+		has: func(s *Props) bool { return s.UniqueItems }, get: func(*Props) any { return true },
 		implied: func(_ *proof, f *facts, _ *part) bool {
 			return f.kinds&lists == 0 || f.maxItems <= 1 ||
 				slices.ContainsFunc(f.parts, func(p part) bool { return p.UniqueItems })
 		},
 	},
 	{
-		name: "pattern", decides: true,
+		name: "pattern", of: texts, decides: true,
 		has: func(s *Props) bool { return s.Pattern != "" }, get: func(s *Props) any { return text(s.Pattern) },
 		implied: func(p *proof, f *facts, s *part) bool {
 			return f.kinds&texts == 0 || slices.Contains(f.text.Patterns, s.Pattern) ||
@@ -152,17 +170,19 @@ var keywords = []keyword{
 		},
 	},
 	{
-		name: "format",
-		has:  func(s *Props) bool { return s.Format != "" }, get: func(s *Props) any { return text(s.Format) },
+		name: "format", of: anything,
+		has: func(s *Props) bool { return s.Format != "" }, get: func(s *Props) any { return text(s.Format) },
 		implied: func(p *proof, f *facts, s *part) bool { return !p.knows(s.Props) || f.formatted(formatName(s.Format)) },
 	},
 	{
-		name: "enum", decides: true,
+		name: "enum", of: anything, decides: true,
 		has: func(s *Props) bool { return len(s.Enum) > 0 }, get: func(s *Props) any { return s.Enum },
 		implied: func(p *proof, f *facts, s *part) bool {
 			known := p.enumOf(s.Enum).known
 			unknown := func(v string) bool { return !known[v] }
 			switch {
+			case f.null:
+				return s.skipsNull || known["null"]
 			case f.nullable && !s.skipsNull && !known["null"]:
 				return false
 			case f.finite:
@@ -229,7 +249,7 @@ func (f *facts) bounded(s *Props, bound func(*Props) (*float64, bool), sign floa
 		if was == nil {
 			return false
 		}
-		same := *was == *is && p.Type == s.Type || *is == math.Trunc(*is) || s.Type != "integer"
+		same := *was == *is && numbersOf(p.Props) == numbersOf(s) || *is == math.Trunc(*is) || s.Type != "integer"
 		return same && notAbove(sign**was, wasOpen, sign**is, open) &&
 			notAbove(math.Trunc(sign**was), wasOpen, math.Trunc(sign**is), open)
 	})
@@ -250,60 +270,54 @@ func (f *facts) formatted(name string) bool {
 
 // implies reports whether each value that satisfies the parts satisfies a schema.
 func (p *proof) implies(list parts, s *part) bool {
-	if !p.spend() {
+	if slices.ContainsFunc(list, func(q part) bool { return (s.skipsNull || !q.skipsNull) && same(q.Props, s.Props) }) {
+		return true
+	}
+	if !isPlain(s.Props) {
+		return s.skipsNull && list.says(s.Props)
+	}
+	if f := p.factsOf(list); f.nullable && len(s.Enum) > 0 && !s.skipsNull && !p.enumOf(s.Enum).known["null"] {
 		return false
 	}
-	return inEach(p.cases(list), func(c *facts) bool { return p.impliesIn(c, s) })
+	return !slices.ContainsFunc(p.negations(s.Props), func(n part) bool { return !p.refutes(list.with(n)) })
+}
+
+// impliesKeyword reports whether each value that satisfies the parts satisfies a keyword of another part. f has the facts
+// of the parts.
+func (p *proof) impliesKeyword(f *facts, k *keyword, s *part) bool {
+	if k.implied(p, f, s) {
+		return true
+	}
+	return (k.name != "enum" || s.skipsNull || !f.nullable || p.enumOf(s.Enum).known["null"]) && p.refutes(f.parts.with(k.violating(s)))
+}
+
+// requires reports whether each object that satisfies the parts has a field.
+func (p *proof) requires(list parts, name string) bool {
+	return list.requires(name) || p.refutes(list.with(lacking(name)))
+}
+
+// satisfies reports whether all values that satisfy the parts satisfy an operator.
+func (p *proof) satisfies(list parts, o *operator) bool {
+	if list.has(o) {
+		return true
+	}
+	s := Props{}
+	switch o.keyword {
+	case "allOf":
+		s.AllOf = o.clauses
+	case "anyOf":
+		s.AnyOf = o.clauses
+	case "oneOf":
+		s.OneOf = o.clauses
+	default:
+		s.Not = &o.clauses[0]
+	}
+	return p.implies(list, &part{Props: &s, skipsNull: true})
 }
 
 // inEach reports whether something holds in all cases.
 func inEach(cases []*facts, holds func(*facts) bool) bool {
 	return !slices.ContainsFunc(cases, func(c *facts) bool { return !holds(c) })
-}
-
-// impliesIn is implies for a case.
-func (p *proof) impliesIn(c *facts, s *part) bool {
-	if !p.spend() {
-		return false
-	}
-	if !isPlain(s.Props) {
-		return c.says(s.Props)
-	}
-	for i := range keywords {
-		if k := &keywords[i]; k.has(s.Props) && !k.implied(p, c, s) {
-			return false
-		}
-	}
-	return p.impliesMembers(c, s) && !slices.ContainsFunc(operatorsOf(s.Props), func(o operator) bool {
-		return !p.satisfies(c, &o)
-	})
-}
-
-// says reports whether a schema is one of the parts of a case, or a clause of allOf that is not a part.
-func (f *facts) says(s *Props) bool {
-	text := jsonOf(s)
-	return slices.ContainsFunc(f.parts, func(q part) bool { return jsonOf(q.Props) == text }) ||
-		slices.ContainsFunc(f.parts.operators("allOf"), func(o operator) bool {
-			return slices.ContainsFunc(o.clauses, func(q Props) bool { return jsonOf(&q) == text })
-		})
-}
-
-// impliesMembers is impliesIn for the keywords about the fields of objects and the items of lists.
-func (p *proof) impliesMembers(c *facts, s *part) bool {
-	if c.kinds&objects != 0 {
-		for _, name := range s.Required {
-			if c.parts.requires(name) == nil {
-				return false
-			}
-		}
-		for name, below := range s.Properties {
-			if !p.implies(c.parts.field(name), &part{Props: &below}) {
-				return false
-			}
-		}
-	}
-	items := schema.Items(s.Props)
-	return items == nil || c.kinds&lists == 0 || c.maxItems <= 0 || p.implies(c.parts.items(), &part{Props: items})
 }
 
 // operatorsOf returns the operators of a schema.
@@ -318,34 +332,4 @@ func operatorsOf(s *Props) (all []operator) {
 		all = append(all, operator{keyword: "not", clauses: []Props{*s.Not}})
 	}
 	return all
-}
-
-// satisfies reports whether the values of a case satisfy an operator.
-func (p *proof) satisfies(c *facts, o *operator) bool {
-	satisfied, excluded := 0, 0
-	for i := range o.clauses {
-		switch {
-		case p.impliesIn(c, &part{Props: &o.clauses[i], skipsNull: true}):
-			satisfied++
-		case o.keyword != "allOf" && p.excludes(c, &o.clauses[i]):
-			excluded++
-		}
-	}
-	switch o.keyword {
-	case "allOf":
-		return satisfied == len(o.clauses)
-	case "anyOf":
-		return satisfied > 0
-	case "oneOf":
-		return satisfied == 1 && excluded == len(o.clauses)-1
-	}
-	return excluded == 1
-}
-
-// excludes reports whether no value of a case satisfies a schema.
-func (p *proof) excludes(c *facts, s *Props) bool {
-	if !p.spend() || !isPlain(s) {
-		return false
-	}
-	return len(p.cases(c.parts.with(part{Props: s, clause: true, skipsNull: true}))) == 0
 }

@@ -43,13 +43,16 @@ func (w *pair) required() {
 	for i := range w.new {
 		n := &w.new[i]
 		for k, name := range n.Required {
-			if reported[name] || inEach(w.oldCases, func(c *facts) bool { return c.parts.requires(name) != nil }) {
+			if reported[name] || !slices.Contains(w.old[0].given, name) && w.requires(w.old, name) || w.old.demands(name) {
 				continue
 			}
 			reported[name] = true
 			impact, what := w.requiredField(name)
 			if n.clause {
 				impact.Stored = max(impact.Stored, impact.Writers)
+			}
+			if impact != harmless && w.proof.exhausted {
+				impact, what = careForWrites, "required: "+undecided
 			}
 			keyword := n.path.With(value.Name("required"))
 			w.reportMoved("RequiredAdded", impact, keyword, keyword.With(value.At(k)), nil, name, "%s is %s", name, what)
@@ -59,15 +62,24 @@ func (w *pair) required() {
 	for i := range w.old {
 		o := &w.old[i]
 		for k, name := range o.Required {
-			if reported[name] || inEach(w.newCases, func(c *facts) bool { return c.parts.requires(name) != nil }) {
+			if reported[name] || !slices.Contains(w.new[0].given, name) && w.requires(w.new, name) || w.new.demands(name) {
 				continue
 			}
 			reported[name] = true
+			impact, what := careForReaders, "optional: readers must expect objects without it"
+			if slices.Contains(w.new[0].given, name) {
+				impact, what = harmless, "optional, but all objects have it, because it has a default"
+			}
 			keyword := o.path.With(value.Name("required"))
-			w.reportMoved("RequiredRemoved", careForReaders, keyword.With(value.At(k)), keyword, name, nil,
-				"%s is optional: readers must expect objects without it", name)
+			w.reportMoved("RequiredRemoved", impact, keyword.With(value.At(k)), keyword, name, nil, "%s is %s", name, what)
 		}
 	}
+}
+
+// requires reports whether each object that satisfies the parts has a field.
+func (w *pair) requires(list parts, name string) bool {
+	w.proof.start()
+	return w.proof.requires(list, name)
 }
 
 // requiredField returns the impact of a field that is now required, and what it is.
@@ -246,3 +258,13 @@ func (w *walk) preserving(old, new *Props, was, is policy, at node) {
 
 // requires reports whether an object must have a field.
 func requires(s *Props, name string) bool { return slices.Contains(s.Required, name) }
+
+// givenBy returns the fields with a default in both schemas, which all objects have. Requests can drop the status.
+func givenBy(old, new *Props, at node) (names []string) {
+	for name, p := range old.Properties {
+		if q, ok := new.Properties[name]; ok && hasDefault(&p) && hasDefault(&q) && !(at.root && name == "status") {
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -78,7 +78,8 @@ func (w *walk) node(old, new parts, at node) {
 	old[0].closed = w.isClosed(o, at, at.oldPreserves, w.oldPreservesAll)
 	new[0].closed = w.isClosed(n, at, at.newPreserves, w.newPreservesAll)
 	p := w.newProof()
-	pair := pair{walk: w, at: at, proof: p, old: old, new: new, oldCases: p.cases(old), newCases: p.cases(new)}
+	old[0].given, new[0].given = givenBy(o, n, at), givenBy(o, n, at)
+	pair := pair{walk: w, at: at, proof: p, old: old, new: new, oldFacts: p.factsOf(old), newFacts: p.factsOf(new)}
 	w.nullable(o, n, at)
 	pair.constraints()
 	w.defaults(o, n, at)

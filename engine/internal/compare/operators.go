@@ -10,8 +10,7 @@ import (
 // Ratcheting does not apply to them.
 func (w *pair) operators(keyword string) {
 	old, new := w.old.operators(keyword), w.new.operators(keyword)
-	tight := slices.DeleteFunc(slices.Clone(new), func(n operator) bool { return w.always(w.oldCases, &n) })
-	loose := slices.DeleteFunc(slices.Clone(old), func(o operator) bool { return w.always(w.newCases, &o) })
+	tight, loose := w.unsatisfied(w.old, new), w.unsatisfied(w.new, old)
 	for i := range max(len(tight), len(loose)) {
 		switch {
 		case i >= len(tight):
@@ -24,9 +23,15 @@ func (w *pair) operators(keyword string) {
 	}
 }
 
-// always reports whether the values of all cases satisfy an operator.
-func (w *pair) always(cases []*facts, o *operator) bool {
-	return inEach(cases, func(c *facts) bool { return w.proof.satisfies(c, o) })
+// unsatisfied returns the operators of a list that values of the parts may not satisfy.
+func (w *pair) unsatisfied(list parts, all []operator) (beyond []operator) {
+	for _, o := range all {
+		if w.proof.start(); !w.proof.satisfies(list, &o) {
+			o.undecided = w.proof.exhausted
+			beyond = append(beyond, o)
+		}
+	}
+	return beyond
 }
 
 // partner returns the operator of a list at the path of another one, or nil.
@@ -49,6 +54,7 @@ func (w *pair) tighter(o, n *operator) {
 		removed, added = distinct(o.clauses, n.clauses)
 	}
 	switch {
+	case n.undecided:
 	case o == nil && n.keyword == "not":
 		kind, impact, message = "LogicalOperatorTightened", breaksWrites, "values that satisfy the schema are rejected"
 	case o == nil, n.keyword != "not" && len(added) == 0:

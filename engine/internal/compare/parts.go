@@ -2,6 +2,7 @@ package compare
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	"github.com/crdeval/crdeval/engine/internal/schema"
@@ -20,6 +21,14 @@ type part struct {
 	closed bool
 	// witness is a value that the other schema accepts and a keyword of this part rejects, nil if none is known.
 	witness json.RawMessage
+	// given are the fields that all objects have, because both schemas have a default for them.
+	given []string
+	// kinds are the kinds of the values. Zero adds nothing to what the schema says, and other kinds exclude null.
+	kinds kinds
+	// violates is a constraint that the values violate, or nil.
+	violates *violation
+	// exact: the schema is that of one value.
+	exact bool
 }
 
 // parts are the schemas that a value must satisfy: those of a node and the clauses that hold with it. The schema of the
@@ -61,7 +70,7 @@ func (list parts) with(p part) parts {
 func isPlain(s *Props) bool {
 	return s.Type == "" && !s.Nullable && s.Default == nil && s.AdditionalProperties == nil && s.AdditionalItems == nil &&
 		len(s.PatternProperties)+len(s.Dependencies)+len(s.XValidations)+len(s.XListMapKeys) == 0 && s.Ref == nil &&
-		!s.XIntOrString && !s.XEmbeddedResource && s.XPreserveUnknownFields == nil && s.XListType == nil && s.XMapType == nil
+		!s.XIntOrString && !s.XEmbeddedResource && (s.Items == nil || s.Items.JSONSchemas == nil) && s.XPreserveUnknownFields == nil && s.XListType == nil && s.XMapType == nil
 }
 
 // saysOnlyNot reports whether a schema has no keyword besides not.
@@ -76,6 +85,8 @@ type operator struct {
 	keyword string
 	clauses []Props
 	path    value.Path
+	// undecided: a limit has ended the proof that the values of the other schema satisfy it.
+	undecided bool
 }
 
 // operators returns the operators with a keyword of all parts: those whose clauses are not parts themselves.
@@ -158,16 +169,51 @@ func (list parts) below(p *part, name *string) parts {
 	return list
 }
 
-// requires returns the path of the entry of required that demands a field, or nil.
-func (list parts) requires(name string) value.Path {
+// requires reports whether all objects have a field.
+func (list parts) requires(name string) bool {
+	return slices.ContainsFunc(list, func(p part) bool {
+		return requires(p.Props, name) || slices.Contains(p.given, name)
+	})
+}
+
+// demands reports whether required of a part has a field.
+func (list parts) demands(name string) bool {
+	return slices.ContainsFunc(list, func(p part) bool { return requires(p.Props, name) })
+}
+
+// isExact reports whether a part is the schema of one value.
+func (list parts) isExact() bool {
+	return slices.ContainsFunc(list, func(p part) bool { return p.exact })
+}
+
+// says reports whether a schema is one of the parts, or has only operators that parts have too.
+func (list parts) says(s *Props) bool {
 	for i := range list {
-		for k, required := range list[i].Required {
-			if required == name {
-				return list[i].path.With(value.Name("required"), value.At(k))
-			}
+		p := &list[i]
+		if same(p.Props, s) || slices.ContainsFunc(p.AllOf, func(q Props) bool { return same(&q, s) }) {
+			return true
 		}
 	}
-	return nil
+	all := operatorsOf(s)
+	rest := *s
+	rest.AllOf, rest.AnyOf, rest.OneOf, rest.Not = nil, nil, nil, nil
+	return len(all) > 0 && same(&rest, &Props{}) && !slices.ContainsFunc(all, func(o operator) bool { return !list.has(&o) })
+}
+
+// has reports whether a part has an operator.
+func (list parts) has(o *operator) bool {
+	if o.keyword == "allOf" {
+		return !slices.ContainsFunc(o.clauses, func(s Props) bool { return !list.says(&s) })
+	}
+	for i := range list {
+		p := &list[i]
+		if o.keyword == "anyOf" && sameElements(anyOf(p.Props), o.clauses, same) ||
+			o.keyword == "oneOf" && sameElements(p.OneOf, o.clauses, same) ||
+			o.keyword == "not" && p.Not != nil && same(p.Not, &o.clauses[0]) {
+			return true
+		}
+	}
+	return false
 }
 
 // exactly returns a schema that only one value satisfies, if its enum counts. Other keywords say what is known of the

@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -82,6 +83,33 @@ func TestSchemas(t *testing.T) {
 		}
 		if !slices.Equal(got, tc.Want) {
 			t.Errorf("%s: got\n  %s\nwant\n  %s", tc.Name, strings.Join(got, "\n  "), strings.Join(tc.Want, "\n  "))
+		}
+	}
+}
+
+// TestSame: same respects every field of a schema, except for the documentation.
+func TestSame(t *testing.T) {
+	documentation := []string{"ID", "Schema", "Title", "Description", "ExternalDocs", "Example"}
+	fields := reflect.TypeFor[Props]()
+	for i := range fields.NumField() {
+		var s Props
+		f := reflect.ValueOf(&s).Elem().Field(i)
+		switch f.Kind() {
+		case reflect.Pointer:
+			f.Set(reflect.New(f.Type().Elem()))
+		case reflect.Slice:
+			f.Set(reflect.MakeSlice(f.Type(), 1, 1))
+		case reflect.Map:
+			f.Set(reflect.MakeMap(f.Type()))
+			f.SetMapIndex(reflect.ValueOf("a"), reflect.Zero(f.Type().Elem()))
+		case reflect.Bool:
+			f.SetBool(true)
+		default:
+			f.SetString("a")
+		}
+		name := fields.Field(i).Name
+		if want := slices.Contains(documentation, name); same(&s, &Props{}) != want || !same(&s, s.DeepCopy()) {
+			t.Errorf("%s: same is %t without it, %t with a copy", name, !want, same(&s, s.DeepCopy()))
 		}
 	}
 }

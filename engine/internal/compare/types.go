@@ -143,8 +143,8 @@ func formatName(name string) string {
 }
 
 // formats compares the formats of a node. implied reports whether all old values have the new format, and kept whether
-// all new ones have the old format.
-func (w *walk) formats(old, new *Props, at node, implied, kept bool) {
+// all new ones have the old format. tightened is the impact of a new format.
+func (w *walk) formats(old, new *Props, at node, implied, kept bool, tightened Impact) {
 	if old.Format == new.Format && typeName(old) == typeName(new) {
 		return
 	}
@@ -167,7 +167,7 @@ func (w *walk) formats(old, new *Props, at node, implied, kept bool) {
 	case !was && implied:
 		kind, message = "FormatAdded", "all old values have the format"
 	case !was:
-		kind, impact, message = "FormatAdded", at.tightened(), rejected
+		kind, impact, message = "FormatAdded", tightened, rejected
 	case !is && kept && w.kindsOf(old)&texts == 0:
 		kind, message = "FormatRemoved", "all values have the format"
 	case !is:
@@ -184,7 +184,7 @@ func (w *walk) formats(old, new *Props, at node, implied, kept bool) {
 	case wider[oldName] == newName:
 		impact, message = at.seen(NeedsCare), fmt.Sprintf("readers can get values that are not a valid %s", old.Format)
 	case wider[newName] == oldName:
-		impact, message = at.tightened(), rejected
+		impact, message = tightened, rejected
 	default:
 		impact, message = Impact{at.stored(), Breaking, Breaking}, rejected
 	}

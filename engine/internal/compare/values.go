@@ -1,11 +1,13 @@
 package compare
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -67,10 +69,55 @@ func (w *walk) defaults(old, new *Props, at node) {
 			"the value is required: objects without it are rejected")
 	case !is:
 		w.report("DefaultRemoved", careForAll, keyword, raw(old.Default), nil, "objects without a value no longer get one")
-	case !sameJSON(old.Default, new.Default):
+	case !sameJSON(old.Default, new.Default) && !bytes.Equal(defaultOf(old), defaultOf(new)):
 		w.report("DefaultChanged", careForWrites, keyword, raw(old.Default), raw(new.Default),
 			"objects without a value get another one; objects that have stored the old default keep it")
 	}
+}
+
+// defaultOf returns the default of a schema with the defaults in it, as objects get it.
+func defaultOf(s *Props) []byte {
+	d := json.NewDecoder(bytes.NewReader(s.Default.Raw))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil {
+		return s.Default.Raw
+	}
+	text, err := json.Marshal(complete(v, s))
+	if err != nil {
+		return s.Default.Raw
+	}
+	return []byte(canonical(&apiextensionsv1.JSON{Raw: text}))
+}
+
+// complete returns a value with the defaults of a schema. Null is replaced if the schema does not accept it.
+func complete(v any, s *Props) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, p := range s.Properties {
+			if is, ok := v[name]; hasDefault(&p) && (!ok || is == nil && !p.Nullable) {
+				var made any
+				d := json.NewDecoder(bytes.NewReader(p.Default.Raw))
+				if d.UseNumber(); d.Decode(&made) == nil {
+					v[name] = made
+				}
+			}
+		}
+		for name, below := range v {
+			if p, declared := s.Properties[name]; declared {
+				v[name] = complete(below, &p)
+			} else if values := schema.ValueSchema(s); values != nil {
+				v[name] = complete(below, values)
+			}
+		}
+	case []any:
+		if items := schema.Items(s); items != nil {
+			for i := range v {
+				v[i] = complete(v[i], items)
+			}
+		}
+	}
+	return v
 }
 
 func equal[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
@@ -88,12 +135,14 @@ func notAbove(old float64, oldOpen bool, new float64, newOpen bool) bool {
 	return old < new || old == new && (oldOpen || !newOpen)
 }
 
-// looseMultipleOf reports whether every multiple of old is one of new. It decides integers only.
-func looseMultipleOf(old, new *float64) bool {
-	const exact = 1 << 53
-	if new == nil {
+// looseMultipleOf reports whether every multiple of old is one of new.
+func looseMultipleOf(old, new *Props) bool {
+	was, is := old.MultipleOf, new.MultipleOf
+	switch {
+	case was == nil:
+		return false
+	case *was == *is && numbersOf(old) == numbersOf(new):
 		return true
 	}
-	return old != nil && *old > 0 && *new > 0 && *old < exact && *old == math.Trunc(*old) && *new == math.Trunc(*new) &&
-		math.Mod(*old, *new) == 0
+	return *was > 0 && *is > 0 && isWhole(*was) && isWhole(*is) && math.Mod(*was, *is) == 0
 }
