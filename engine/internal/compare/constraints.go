@@ -254,7 +254,14 @@ func (w *pair) enum(k *keyword) {
 		if tight != nil {
 			impact, message = w.stricter(tight, "is rejected")
 		}
+		before := len(w.Changes) + w.Omitted
 		w.enumValues(k, o, n, w.oldCases, "EnumValueRemoved", impact, "%s "+message)
+		if tight != nil && before == len(w.Changes)+w.Omitted {
+			if message = undecided; w.oldFacts.nullable && !n.skipsNull {
+				message = "null is rejected, because API servers reject it for an enum"
+			}
+			w.reportKeyword("EnumValueRemoved", impact, k, o, n, "%s", message)
+		}
 		w.enumValues(k, n, o, w.newCases, "EnumValueAdded", careForReaders, "%s is accepted: readers can get it")
 	}
 }

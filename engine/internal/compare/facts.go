@@ -26,7 +26,7 @@ type facts struct {
 	text      pattern.Language
 	literal   string
 	isLiteral bool
-	formats   []string // canonical names of the formats that API servers validate
+	formats   []knownFormat
 	// counts of items and of fields
 	minItems, maxItems           int64
 	minProperties, maxProperties int64
@@ -38,6 +38,10 @@ type facts struct {
 	// null: the only value is null. nullable: null is another possible value.
 	null, nullable bool
 }
+
+// knownFormat is a format that API servers validate, and the type of its schema. They accept other values than strings
+// for some types, and reject them for others.
+type knownFormat struct{ name, of string }
 
 // factsOf returns the facts of some parts.
 func (p *proof) factsOf(list parts) *facts {
@@ -67,7 +71,7 @@ func (p *proof) factsOf(list parts) *facts {
 		}
 		if p.knows(s) {
 			name := formatName(s.Format)
-			f.formats = append(f.formats, name)
+			f.formats = append(f.formats, knownFormat{name, typeName(s)})
 			if texts := formatPatterns[name]; texts != "" {
 				f.text.Patterns = append(f.text.Patterns, texts)
 			}
@@ -209,12 +213,12 @@ func (f *facts) enumerate(proof *proof) {
 		}
 	}
 	f.nullable = (f.nullable || untyped) && isNull
-	if !isNull {
-		f.values = slices.DeleteFunc(slices.Clone(f.values), func(v string) bool { return v == "null" })
-	}
 	for i := range f.parts { // after the loop above, because any part can be nullable
 		p := &f.parts[i]
-		f.nullable = f.nullable && (p.skipsNull || len(p.Enum) == 0 || proof.enumOf(p.Enum).known["null"])
+		f.nullable = f.nullable && (p.skipsNull || len(p.Enum) == 0)
+	}
+	if slices.Contains(f.values, "null") { // API servers reject null even if the enum has it
+		f.values = slices.DeleteFunc(slices.Clone(f.values), func(v string) bool { return v == "null" })
 	}
 	switch {
 	case f.finite && len(f.values) == 1:
@@ -243,8 +247,6 @@ func (f *facts) comparesExactly(enum []string) bool {
 // fix adds what is known of the only value.
 func (f *facts) fix() {
 	switch v := f.values[0]; v[0] {
-	case 'n':
-		f.null, f.kinds, f.exact = true, 0, true
 	case '"':
 		if json.Unmarshal([]byte(v), &f.literal) == nil {
 			n := int64(utf8.RuneCountInString(f.literal))

@@ -50,10 +50,16 @@ type keyword struct {
 	implied func(*proof, *facts, *part) bool
 	// negate returns a schema that all values satisfy that violate the constraint of a schema. It can be nil.
 	negate func(*Props) *Props
-	// decides: for a case of one value, a result of false is certain.
+	// decides: for a case of one value, a result of false is certain, except for fractional bounds of numbers.
 	decides bool
 	// rejected formats what a constraint rejects.
 	rejected string
+}
+
+// decidesOn reports whether a result of implied that is false is certain for a case of one value.
+func (k *keyword) decidesOn(s *Props) bool {
+	bound, isNumber := k.get(s).(float64)
+	return k.decides && (!isNumber || isWhole(bound))
 }
 
 // count returns a keyword for a bound of a length or of a number of items or fields.
@@ -172,7 +178,7 @@ var keywords = []keyword{
 	{
 		name: "format", of: anything,
 		has: func(s *Props) bool { return s.Format != "" }, get: func(s *Props) any { return text(s.Format) },
-		implied: func(p *proof, f *facts, s *part) bool { return !p.knows(s.Props) || f.formatted(formatName(s.Format)) },
+		implied: func(p *proof, f *facts, s *part) bool { return !p.knows(s.Props) || f.formatted(s.Props) },
 	},
 	{
 		name: "enum", of: anything, decides: true,
@@ -181,10 +187,8 @@ var keywords = []keyword{
 			known := p.enumOf(s.Enum).known
 			unknown := func(v string) bool { return !known[v] }
 			switch {
-			case f.null:
-				return s.skipsNull || known["null"]
-			case f.nullable && !s.skipsNull && !known["null"]:
-				return false
+			case f.null || f.nullable && !s.skipsNull:
+				return s.skipsNull
 			case f.finite:
 				return !slices.ContainsFunc(f.values, unknown)
 			case f.kinds == texts && len(s.Enum) <= mostValues && p.within(f, pattern.Language{Patterns: []string{literalsOf(s.Enum)}, Most: -1}):
@@ -256,8 +260,8 @@ func (f *facts) bounded(s *Props, bound func(*Props) (*float64, bool), sign floa
 }
 
 // formatted reports whether the values of a case satisfy a format that API servers validate.
-func (f *facts) formatted(name string) bool {
-	switch {
+func (f *facts) formatted(s *Props) bool {
+	switch name := formatName(s.Format); {
 	case f.isLiteral:
 		return isValid(name, f.literal)
 	case name == "int64" && f.kinds&fractions == 0, name == "double":
@@ -265,7 +269,10 @@ func (f *facts) formatted(name string) bool {
 	case name == "int32" && f.whole && f.lo >= math.MinInt32 && f.hi <= math.MaxInt32:
 		return true
 	}
-	return slices.ContainsFunc(f.formats, func(known string) bool { return known == name || wider[known] == name })
+	return slices.ContainsFunc(f.formats, func(known knownFormat) bool {
+		return (known.name == formatName(s.Format) || wider[known.name] == formatName(s.Format)) &&
+			(known.of == typeName(s) || f.kinds&^texts == 0)
+	})
 }
 
 // implies reports whether each value that satisfies the parts satisfies a schema.
@@ -276,7 +283,7 @@ func (p *proof) implies(list parts, s *part) bool {
 	if !isPlain(s.Props) {
 		return s.skipsNull && list.says(s.Props)
 	}
-	if f := p.factsOf(list); f.nullable && len(s.Enum) > 0 && !s.skipsNull && !p.enumOf(s.Enum).known["null"] {
+	if f := p.factsOf(list); f.nullable && len(s.Enum) > 0 && !s.skipsNull {
 		return false
 	}
 	return !slices.ContainsFunc(p.negations(s.Props), func(n part) bool { return !p.refutes(list.with(n)) })
@@ -288,7 +295,7 @@ func (p *proof) impliesKeyword(f *facts, k *keyword, s *part) bool {
 	if k.implied(p, f, s) {
 		return true
 	}
-	return (k.name != "enum" || s.skipsNull || !f.nullable || p.enumOf(s.Enum).known["null"]) && p.refutes(f.parts.with(k.violating(s)))
+	return (k.name != "enum" || s.skipsNull || !f.nullable) && p.refutes(f.parts.with(k.violating(s)))
 }
 
 // requires reports whether each object that satisfies the parts has a field.

@@ -232,7 +232,10 @@ func exactly(v string) *Props {
 		for c := n.First; c != 0; c = d.Nodes[c].Next {
 			name := string([]byte(d.Key(c)))
 			s.Required = append(s.Required, name)
-			s.Properties[name] = Props{Enum: enumWith(string(d.AppendCanonical(nil, c)))}
+			s.Properties[name] = Props{Nullable: true}
+			if d.Nodes[c].Kind != value.Null {
+				s.Properties[name] = Props{Enum: enumWith(string(d.AppendCanonical(nil, c)))}
+			}
 		}
 	case value.Array:
 		s.Type, s.MinItems, s.MaxItems = "array", &count, &count
@@ -240,7 +243,6 @@ func exactly(v string) *Props {
 		s.Type = "string"
 	case value.True, value.False:
 		s.Type = "boolean"
-	case value.Null:
 	default:
 		s.Type = "number"
 		if f, err := strconv.ParseFloat(v, 64); err == nil {

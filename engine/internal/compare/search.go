@@ -188,7 +188,7 @@ func (p *proof) isImpossible(f *facts) bool {
 		only := p.factsOf(partsOf(exactly(f.values[0]), nil))
 		for i := 0; i < len(f.parts) && only.exact; i++ {
 			for k := range keywords {
-				if k := &keywords[k]; k.has(f.parts[i].Props) && k.decides && !k.implied(p, only, &f.parts[i]) {
+				if k := &keywords[k]; k.has(f.parts[i].Props) && k.decidesOn(f.parts[i].Props) && !k.implied(p, only, &f.parts[i]) {
 					return true
 				}
 			}
