@@ -133,6 +133,11 @@ func isWhole(f float64) bool { return f == math.Trunc(f) && math.Abs(f) < 1<<53 
 // limit adds the bounds of numbers of a schema. API servers compare integers and floats with a fractional bound
 // differently, so then the bounds are not known.
 func (f *facts) limit(s *Props) {
+	for _, b := range []*float64{s.Minimum, s.Maximum, s.MultipleOf} {
+		if b != nil && *b != math.Trunc(*b) && strings.HasPrefix(numbersOf(s), "integer") {
+			f.kinds &^= integers | fractions // API servers reject all numbers if a bound is not of the type
+		}
+	}
 	for _, b := range []*float64{s.Minimum, s.Maximum} {
 		f.whole = f.whole && (b == nil || isWhole(*b))
 	}
@@ -204,12 +209,12 @@ func (f *facts) enumerate(proof *proof) {
 			continue
 		}
 		e := proof.enumOf(p.Enum)
-		switch {
-		case !f.comparesExactly(e.values):
+		switch values, exact := f.valuesOf(e); {
+		case !exact:
 		case f.finite:
-			f.values = slices.DeleteFunc(slices.Clone(f.values), func(v string) bool { return !e.known[v] })
+			f.values = slices.DeleteFunc(slices.Clone(f.values), func(v string) bool { return !e.has(v) })
 		default:
-			f.values, f.finite = e.values, true
+			f.values, f.finite = values, true
 		}
 	}
 	f.nullable = (f.nullable || untyped) && isNull
@@ -234,14 +239,61 @@ func (f *facts) enumerate(proof *proof) {
 	}
 }
 
-// comparesExactly reports whether only the values of an enum satisfy it. API servers convert a value to the type of the
-// element of the enum: 1.5 is 1 for an integer, and 65 is "A" for a string.
-func (f *facts) comparesExactly(enum []string) bool {
-	return !slices.ContainsFunc(enum, func(v string) bool {
+// valuesOf returns the values that satisfy an enum, and whether there are no others. API servers convert a value to the
+// type of the element of the enum: 1.5 is 1 for an integer, and 65 is "A" for a string.
+func (f *facts) valuesOf(e *enum) (values []string, exact bool) {
+	values = e.values
+	for _, v := range e.values {
 		isText := strings.HasPrefix(v, `"`)
 		_, err := strconv.ParseInt(v, 10, 64)
-		return isText && f.kinds&(integers|fractions) != 0 || err == nil && f.kinds&fractions != 0
-	})
+		switch {
+		case f.kinds&fractions != 0 && (isText || err == nil), f.kinds&integers != 0 && v == jsonOf(string(utf8.RuneError)):
+			return nil, false
+		case f.kinds&integers != 0 && isText:
+			if code, size := utf8.DecodeRuneInString(v[1:]); size == len(v)-2 {
+				values = append(values[:len(values):len(values)], strconv.Itoa(int(code)))
+			} else if v[1] == '\\' {
+				return nil, false // an escape
+			}
+		}
+	}
+	return values, true
+}
+
+// has reports whether a value satisfies the enum.
+func (e *enum) has(v string) bool {
+	code, err := strconv.ParseInt(v, 10, 32)
+	return e.known[v] || err == nil && e.known[jsonOf(string(rune(code)))]
+}
+
+// intervals returns schemas of the numbers with a fraction that satisfy an enum, or nil if there are too many.
+func (f *facts) intervals(p *proof) (all []part) {
+	for i := range f.parts {
+		e := p.enumOf(f.parts[i].Enum)
+		if len(e.values) == 0 || len(e.values) > mostValues {
+			continue
+		}
+		for _, v := range e.values {
+			b, err := strconv.ParseFloat(v, 64)
+			switch {
+			case strings.HasPrefix(v, `"`):
+				return nil
+			case err == nil && isWhole(b):
+				lo, hi := b, b // truncation leaves b
+				if b <= 0 {
+					lo = math.Nextafter(b-1, b)
+				}
+				if b >= 0 {
+					hi = math.Nextafter(b+1, b)
+				}
+				all = append(all, part{Props: &Props{Minimum: &lo, Maximum: &hi}, exact: true})
+			case err == nil:
+				all = append(all, part{Props: &Props{Minimum: &b, Maximum: &b}, exact: true})
+			}
+		}
+		return all
+	}
+	return nil
 }
 
 // fix adds what is known of the only value.

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -104,6 +105,11 @@ func (w *walk) members(oldParts, newParts parts, at node) {
 	all := make(map[string]Props, max(len(old.Properties), len(new.Properties)))
 	maps.Copy(all, old.Properties)
 	maps.Copy(all, new.Properties)
+	for _, p := range slices.Concat(oldParts, newParts) {
+		if p.clause && is != pruned && is != forbidden {
+			maps.Copy(all, p.Properties)
+		}
+	}
 	for _, name := range schema.Names(all) {
 		o, before := old.Properties[name]
 		n, after := new.Properties[name]
@@ -116,6 +122,8 @@ func (w *walk) members(oldParts, newParts parts, at node) {
 		}
 		oldImplied, newImplied := implied(old, name, at), implied(new, name, at)
 		switch {
+		case !before && !after:
+			compare(cmp.Or(oldImplied, undeclaredSchema(old, was)), cmp.Or(newImplied, undeclaredSchema(new, is)))
 		case before && after:
 			compare(&o, &n)
 		case after && oldImplied != nil:
@@ -133,6 +141,14 @@ func (w *walk) members(oldParts, newParts parts, at node) {
 		}
 	}
 	w.undeclared(old, new, was, is, at)
+}
+
+// undeclaredSchema returns the schema of the fields that an object does not declare, by their policy.
+func undeclaredSchema(s *Props, p policy) *Props {
+	if p == validated {
+		return schema.ValueSchema(s)
+	}
+	return &Props{XPreserveUnknownFields: new(p == preserved)}
 }
 
 // added reports a new property; was is the policy for it before.

@@ -1,6 +1,10 @@
 package compare
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/crdeval/crdeval/engine/internal/pattern"
+)
 
 // A constraint holds for all values that satisfy some parts if no value satisfies the parts and the negation of the
 // constraint. The search for such a value splits the parts at their logical operators, until the facts of each branch
@@ -102,7 +106,7 @@ func (p *proof) alternatives(of *part, o operatorSet) (all []part) {
 // search calls leaf for each branch that may have values, until leaf returns false. It reports whether it has visited
 // all of them.
 func (p *proof) search(b branch, leaf func(*facts) bool) bool {
-	if !p.spend() {
+	if !p.spend(b.list) {
 		return false
 	}
 	f := p.factsOf(b.list)
@@ -121,7 +125,9 @@ func (p *proof) search(b branch, leaf func(*facts) bool) bool {
 		b.done = slices.Clone(b.done)
 		b.done[s.index] |= s.operator
 		if len(all) == 1 {
-			b = b.with(all[0])
+			if b = b.with(all[0]); len(b.list)%16 == 0 && !p.spend(b.list) {
+				return false
+			}
 			continue
 		}
 		return p.isImpossible(p.factsOf(b.list)) || p.each(b, all, leaf)
@@ -136,6 +142,11 @@ func (p *proof) search(b branch, leaf func(*facts) bool) bool {
 		}
 		return p.each(b, all, leaf)
 	}
+	if f.kinds == fractions && !b.list.isExact() {
+		if all := f.intervals(p); all != nil {
+			return p.each(b, all, leaf)
+		}
+	}
 	if f.kinds&(f.kinds-1) != 0 && !f.null {
 		var all []part
 		for k := booleans; k <= objects; k <<= 1 {
@@ -145,7 +156,7 @@ func (p *proof) search(b branch, leaf func(*facts) bool) bool {
 		}
 		return p.each(b, all, leaf)
 	}
-	return leaf(f)
+	return p.hasNoText(f) || leaf(f)
 }
 
 // each searches a branch with each of some parts.
@@ -179,6 +190,24 @@ func (p *proof) cases(list parts) (all []*facts) {
 	return all
 }
 
+// hasNoText reports whether only strings have the facts, and the patterns and lengths exclude all of them.
+func (p *proof) hasNoText(f *facts) bool {
+	if f.kinds != texts || f.isLiteral {
+		return false
+	}
+	violated := []string{noText}
+	for i := range f.parts {
+		switch v := f.parts[i].violates; {
+		case v == nil || v.keyword == nil:
+		case v.keyword.name == "pattern":
+			violated = append(violated, v.of.Pattern)
+		case v.keyword.name == "enum" && len(v.of.Enum) <= mostValues:
+			violated = append(violated, literalsOf(v.of.Enum))
+		}
+	}
+	return len(f.text.Patterns) > 0 && p.within(f, pattern.Language{Patterns: []string{pattern.Any(violated)}, Most: -1})
+}
+
 // isImpossible reports whether no value has the facts. It is true only if that is certain.
 func (p *proof) isImpossible(f *facts) bool {
 	if f.null || f.isEmpty() {
@@ -188,7 +217,7 @@ func (p *proof) isImpossible(f *facts) bool {
 		only := p.factsOf(partsOf(exactly(f.values[0]), nil))
 		for i := 0; i < len(f.parts) && only.exact; i++ {
 			for k := range keywords {
-				if k := &keywords[k]; k.has(f.parts[i].Props) && k.decidesOn(f.parts[i].Props) && !k.implied(p, only, &f.parts[i]) {
+				if k := &keywords[k]; k.has(f.parts[i].Props) && k.decidesOn(only, f.parts[i].Props) && !k.implied(p, only, &f.parts[i]) {
 					return true
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"regexp/syntax"
 	"slices"
+	"strings"
 	"unicode"
 )
 
@@ -27,6 +28,17 @@ func Literals(texts []string) string {
 		all += quoted(text)
 	}
 	return `\A(?:` + all + `)\z`
+}
+
+// Any returns a pattern that matches the strings that one of some patterns matches. It ignores invalid patterns.
+func Any(patterns []string) string {
+	var all []string
+	for _, p := range patterns {
+		if _, err := syntax.Parse(p, syntax.Perl); err == nil {
+			all = append(all, "(?:"+p+")")
+		}
+	}
+	return strings.Join(all, "|")
 }
 
 func quoted(text string) string {
