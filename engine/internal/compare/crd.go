@@ -2,8 +2,10 @@
 // that write and on clients that read.
 //
 // Schemas are compared by the values that they accept. parts.go has their normal form, facts.go what all values of a
-// node have in common, implies.go decides whether a constraint of one schema holds for all values of another one, and
-// constraints.go reports those that do not. expression.go has the normal form of rules.
+// node have in common. A constraint of one schema holds for all values of another one if search.go finds no value that
+// satisfies the other schema and the negation of the constraint (negation.go). implies.go asks, and constraints.go
+// reports the constraints that do not hold. If a limit ends the search, the class is NeedsCare. expression.go has the
+// normal form of rules.
 //
 // A change is Compatible for stored objects only if every object that is valid under the old schema is valid under the
 // new one and keeps its value. A property test of package engine checks this. If two schemas do not suffice to decide,

@@ -278,7 +278,8 @@ func requires(s *Props, name string) bool { return slices.Contains(s.Required, n
 // givenBy returns the fields with a default in both schemas, which all objects have. Requests can drop the status.
 func givenBy(old, new *Props, at node) (names []string) {
 	for name, p := range old.Properties {
-		if q, ok := new.Properties[name]; ok && hasDefault(&p) && hasDefault(&q) && !(at.root && name == "status") {
+		dropped := at.root && name == "status"
+		if q, ok := new.Properties[name]; ok && hasDefault(&p) && hasDefault(&q) && !dropped {
 			names = append(names, name)
 		}
 	}

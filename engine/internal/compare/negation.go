@@ -115,8 +115,8 @@ func constraintsOf(s *Props) int {
 	return n
 }
 
-// aboveMaximum and belowMinimum return the opposites of a maximum and of a minimum. A bound that does not fit the type rejects all
-// numbers, and has no opposite.
+// aboveMaximum and belowMinimum return the opposites of a maximum and of a minimum. A bound that does not fit the type
+// rejects all numbers, and has no opposite.
 func aboveMaximum(s *Props) *Props {
 	if !fits(s, *s.Maximum) {
 		return &Props{}

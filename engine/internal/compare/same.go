@@ -9,13 +9,14 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// same reports whether two schemas are equal, except for their documentation and for the order of required fields and of
-// clauses. API servers then validate each value alike.
+// same reports whether two schemas are equal, except for their documentation, and for the order of required fields and
+// of clauses. API servers then validate each value alike.
 func same(a, b *Props) bool {
 	return a == b || sameScalars(a, b) && sameBounds(a, b) && slices.EqualFunc(a.Enum, b.Enum, sameRaw) &&
 		sameElements(a.Required, b.Required, func(a, b *string) bool { return *a == *b }) &&
-		sameElements(a.AllOf, b.AllOf, same) && sameElements(a.AnyOf, b.AnyOf, same) && sameElements(a.OneOf, b.OneOf, same) &&
-		samePointees(a.Not, b.Not, same) && sameFields(a.Properties, b.Properties) && sameFields(a.PatternProperties, b.PatternProperties) &&
+		sameElements(a.AllOf, b.AllOf, same) && sameElements(a.AnyOf, b.AnyOf, same) &&
+		sameElements(a.OneOf, b.OneOf, same) && samePointees(a.Not, b.Not, same) &&
+		sameFields(a.Properties, b.Properties) && sameFields(a.PatternProperties, b.PatternProperties) &&
 		samePointees(a.Items, b.Items, func(a, b *apiextensionsv1.JSONSchemaPropsOrArray) bool {
 			return samePointees(a.Schema, b.Schema, same) && sameElements(a.JSONSchemas, b.JSONSchemas, same)
 		}) &&

@@ -217,7 +217,8 @@ func (p *proof) isImpossible(f *facts) bool {
 		only := p.factsOf(partsOf(exactly(f.values[0]), nil))
 		for i := 0; i < len(f.parts) && only.exact; i++ {
 			for k := range keywords {
-				if k := &keywords[k]; k.has(f.parts[i].Props) && k.decidesOn(only, f.parts[i].Props) && !k.implied(p, only, &f.parts[i]) {
+				k, q := &keywords[k], &f.parts[i]
+				if k.has(q.Props) && k.decidesOn(only, q.Props) && !k.implied(p, only, q) {
 					return true
 				}
 			}
