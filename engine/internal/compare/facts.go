@@ -334,8 +334,8 @@ func (f *facts) isEmpty() bool {
 	return false
 }
 
-// hasNoNumber reports whether the bounds of the parts exclude all numbers. API servers truncate bounds for integers that
-// have no decimal point.
+// hasNoNumber reports whether the bounds of the parts exclude all numbers. API servers truncate bounds for integers
+// without a decimal point.
 func (f *facts) hasNoNumber() bool {
 	empty := func(round func(float64) float64) bool {
 		lo, hi, loOpen, hiOpen := math.Inf(-1), math.Inf(1), false, false

@@ -11,7 +11,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/pattern"
 )
 
-// maxSteps bounds the branches of the search for one proof, totalSteps those of two CRDs. A step takes some microseconds.
+// maxSteps bounds the steps of the search for one proof, totalSteps those of two CRDs. A step takes some microseconds.
 const (
 	maxSteps   = 4096
 	totalSteps = 1 << 17
@@ -128,13 +128,17 @@ var keywords = []keyword{
 		return f.text.Least >= n || p.within(f, pattern.Language{Least: n, Most: -1})
 	}, func(n *int64) Props { return Props{MaxLength: previous(n)} }, "strings of fewer than %v code points"),
 	count("maxItems", lists, func(s *Props) *int64 { return s.MaxItems },
-		func(_ *proof, f *facts, n int64) bool { return f.maxItems <= n }, func(n *int64) Props { return Props{MinItems: next(n)} }, "lists of more than %v items"),
+		func(_ *proof, f *facts, n int64) bool { return f.maxItems <= n },
+		func(n *int64) Props { return Props{MinItems: next(n)} }, "lists of more than %v items"),
 	count("minItems", lists, func(s *Props) *int64 { return s.MinItems },
-		func(_ *proof, f *facts, n int64) bool { return f.minItems >= n }, func(n *int64) Props { return Props{MaxItems: previous(n)} }, "lists of fewer than %v items"),
+		func(_ *proof, f *facts, n int64) bool { return f.minItems >= n },
+		func(n *int64) Props { return Props{MaxItems: previous(n)} }, "lists of fewer than %v items"),
 	count("maxProperties", objects, func(s *Props) *int64 { return s.MaxProperties },
-		func(_ *proof, f *facts, n int64) bool { return f.maxProperties <= n }, func(n *int64) Props { return Props{MinProperties: next(n)} }, "objects of more than %v fields"),
+		func(_ *proof, f *facts, n int64) bool { return f.maxProperties <= n },
+		func(n *int64) Props { return Props{MinProperties: next(n)} }, "objects of more than %v fields"),
 	count("minProperties", objects, func(s *Props) *int64 { return s.MinProperties },
-		func(_ *proof, f *facts, n int64) bool { return f.minProperties >= n }, func(n *int64) Props { return Props{MaxProperties: previous(n)} }, "objects of fewer than %v fields"),
+		func(_ *proof, f *facts, n int64) bool { return f.minProperties >= n },
+		func(n *int64) Props { return Props{MaxProperties: previous(n)} }, "objects of fewer than %v fields"),
 	{
 		name: "maximum", of: integers | fractions, decides: true, negate: aboveMaximum,
 		has: func(s *Props) bool { return s.Maximum != nil }, get: func(s *Props) any { return pointee(s.Maximum) },

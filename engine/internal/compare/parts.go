@@ -70,7 +70,8 @@ func (list parts) with(p part) parts {
 func isPlain(s *Props) bool {
 	return s.Type == "" && !s.Nullable && s.Default == nil && s.AdditionalProperties == nil && s.AdditionalItems == nil &&
 		len(s.PatternProperties)+len(s.Dependencies)+len(s.XValidations)+len(s.XListMapKeys) == 0 && s.Ref == nil &&
-		!s.XIntOrString && !s.XEmbeddedResource && (s.Items == nil || s.Items.JSONSchemas == nil) && s.XPreserveUnknownFields == nil && s.XListType == nil && s.XMapType == nil
+		!s.XIntOrString && !s.XEmbeddedResource &&
+		(s.Items == nil || s.Items.JSONSchemas == nil) && s.XPreserveUnknownFields == nil && s.XListType == nil && s.XMapType == nil
 }
 
 // saysOnlyNot reports whether a schema has no keyword besides not.
@@ -197,7 +198,8 @@ func (list parts) says(s *Props) bool {
 	all := operatorsOf(s)
 	rest := *s
 	rest.AllOf, rest.AnyOf, rest.OneOf, rest.Not = nil, nil, nil, nil
-	return len(all) > 0 && same(&rest, &Props{}) && !slices.ContainsFunc(all, func(o operator) bool { return !list.has(&o) })
+	return len(all) > 0 && same(&rest, &Props{}) &&
+		!slices.ContainsFunc(all, func(o operator) bool { return !list.has(&o) })
 }
 
 // has reports whether a part has an operator.

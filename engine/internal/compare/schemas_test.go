@@ -113,3 +113,23 @@ func TestSame(t *testing.T) {
 		}
 	}
 }
+
+// TestExhausted: if the limit of a search ends the comparison of logical operators, no change is breaking.
+func TestExhausted(t *testing.T) {
+	const fields = 40
+	name := func(i int) string { return fmt.Sprintf("p%d", i%fields) }
+	old := &Props{Type: "object", Properties: map[string]Props{}}
+	for i := range fields {
+		old.Properties[name(i)] = Props{Type: "string"}
+		neither := Props{AnyOf: []Props{{Required: []string{name(i)}}, {Required: []string{name(i + 1)}}}}
+		old.AllOf = append(old.AllOf, Props{OneOf: []Props{{Required: []string{name(i)}}, {Not: &neither}}})
+	}
+	// All fields or none: the search of the limit sees too few of the choices to know.
+	new := old.DeepCopy()
+	least, most := int64(fields/2), int64(fields/3)
+	new.AllOf = append(new.AllOf, Props{AnyOf: []Props{{MinProperties: &least}, {MaxProperties: &most}}})
+	r := compared(t, crdOf(old), crdOf(new))
+	if len(r.Changes) != 1 || r.Worst != NeedsCare || r.Changes[0].Kind != "LogicalOperatorChanged" {
+		t.Errorf("%+v", r.Changes)
+	}
+}

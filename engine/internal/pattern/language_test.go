@@ -112,3 +112,13 @@ func TestExceptAgrees(t *testing.T) {
 		t.Errorf("%d found, %d not: the generator is off", found, none)
 	}
 }
+
+// TestAny: Any matches what one of its patterns matches, and ignores invalid ones.
+func TestAny(t *testing.T) {
+	p := regexp.MustCompile(Any([]string{`^a|b$`, `(?i)x`, `)|(`}))
+	for text, want := range map[string]bool{"ac": true, "cb": true, "cXc": true, "cac": false, "": false} {
+		if p.MatchString(text) != want {
+			t.Errorf("%s matches %q: %t", p, text, !want)
+		}
+	}
+}
