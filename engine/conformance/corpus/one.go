@@ -23,3 +23,12 @@ func Definition(modulePath, file string) ([]byte, error) {
 	}
 	return nil, fmt.Errorf("corpus: no module %s", modulePath)
 }
+
+// Documents downloads a module that need not be in the corpus, and returns the documents of one of its files as JSON.
+func Documents(modulePath, version, file string) ([][]byte, error) {
+	dir, err := fetch(module{path: modulePath, version: version})
+	if err != nil {
+		return nil, err
+	}
+	return documents(filepath.Join(dir, file)), nil
+}
