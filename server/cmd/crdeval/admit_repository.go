@@ -17,7 +17,7 @@ import (
 // readRepository reads the CRDs in the other files of the git repositories that contain the files of the run: kinds
 // that the run has no CRD for can be defined there. With --base, they can have changed, too.
 func (a *admission) readRepository(ctx context.Context, files input.Reader, read []*workspace.File) error {
-	if !a.command.Repository || a.base == nil && !a.lacksCRD(read) {
+	if !a.command.Repository || a.base == nil && !a.lacksCRD(ctx, read) {
 		return nil
 	}
 	known := map[string]bool{}
@@ -33,7 +33,7 @@ func (a *admission) readRepository(ctx context.Context, files input.Reader, read
 			a.base.note(f)
 		}
 		f.CRDs = slices.DeleteFunc(f.CRDs, func(c *workspace.CRD) bool {
-			return len(a.workspace.Choose(c.Group+"/", c.ObjectKind, f.Path)) > 0
+			return a.hasCRD(ctx, c.Group+"/", c.ObjectKind, f.Path)
 		})
 		if !known[f.Path] && len(f.CRDs) > 0 {
 			others = append(others, f)
@@ -54,12 +54,18 @@ func (a *admission) readRepository(ctx context.Context, files input.Reader, read
 	return nil
 }
 
-// lacksCRD reports whether files have an object of a custom resource without a CRD.
-func (a *admission) lacksCRD(read []*workspace.File) bool {
+// hasCRD reports whether an accepted CRD applies to the objects of a kind in a file.
+func (a *admission) hasCRD(ctx context.Context, apiVersion, kind, file string) bool {
+	_, err := a.workspace.Candidates(ctx, apiVersion, kind, file)
+	return err == nil
+}
+
+// lacksCRD reports whether files have an object of a custom resource without an accepted CRD.
+func (a *admission) lacksCRD(ctx context.Context, read []*workspace.File) bool {
 	return slices.ContainsFunc(read, func(f *workspace.File) bool {
 		return slices.ContainsFunc(f.Manifests, func(m *workspace.Manifest) bool {
 			return m.Err == nil && m.IsTyped() && m.AsCRD() == nil && !workspace.IsBuiltIn(m.APIVersion) &&
-				len(a.workspace.Choose(m.APIVersion, m.Kind, f.Path)) == 0
+				!a.hasCRD(ctx, m.APIVersion, m.Kind, f.Path)
 		})
 	})
 }
