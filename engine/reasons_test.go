@@ -227,6 +227,31 @@ func TestPositionOfNull(t *testing.T) {
 	}
 }
 
+// TestPositionOfOldValue: a value that an update keeps from the old object is at its place in the new object, not at that
+// of the old text.
+func TestPositionOfOldValue(t *testing.T) {
+	d := mustCompile(t, crdOf(`{"type":"object"}`))
+	item := Item{
+		Object:    JSON([]byte(`{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"a","namespace":"b","generation":-1}}`)),
+		OldObject: JSON([]byte("\n" + `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"generation":-8,"name":"a","namespace":"b"}}`)),
+	}
+	v, err := d.Validate(context.Background(), item, EvaluationOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, line := range reasonLines(v.Violations) {
+		if strings.Contains(line, " /metadata/generation ") {
+			if found++; !strings.Contains(line, " 1:108 ") {
+				t.Errorf("got %q, want the position 1:108", line)
+			}
+		}
+	}
+	if found == 0 {
+		t.Errorf("no violation of the generation: %q", reasonLines(v.Violations))
+	}
+}
+
 // TestUpdateReasons: conflicts, patches and Scales have reasons, with positions in the body or the patch.
 func TestUpdateReasons(t *testing.T) {
 	d := mustCompile(t, strings.Replace(crdOf(`{"type":"object","properties":{"replicas":{"type":"integer","minimum":0}}}`),

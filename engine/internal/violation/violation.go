@@ -72,12 +72,15 @@ func Of(step Step, err *field.Error, path value.Path) Violation {
 	return Violation{Error: err, Path: path, Step: step}
 }
 
-// Locate returns the position of the value, or of its closest ancestor that is in the document. Missing values and
-// defaults have no position of their own; a null that was dropped has one. d is the validated Doc.
+// Locate returns the position of the value, or of its closest ancestor that is in the document. Missing values,
+// defaults and values of the old object have no position of their own; a null that was dropped has one. d is the
+// validated Doc.
 func (v *Violation) Locate(d *value.Doc) value.Position {
-	if v.Node != 0 && int(v.Node) < len(d.Nodes) && d.Nodes[v.Node].Flags&value.Dirty == 0 {
-		if p := d.PositionOf(v.Node, v.Path); p != (value.Position{}) {
-			return p
+	if v.Node != 0 && int(v.Node) < len(d.Nodes) {
+		if n := &d.Nodes[v.Node]; n.Flags&value.Dirty == 0 && n.Src != value.Old {
+			if p := d.PositionOf(v.Node, v.Path); p != (value.Position{}) {
+				return p
+			}
 		}
 	}
 	return d.PositionAt(v.Path)
