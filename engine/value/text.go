@@ -62,7 +62,7 @@ func (x *textIndex) position(text []byte, offset uint32) Position {
 
 // jsonLineStarts returns the offsets of all lines of a text in JSON, which end with LF only.
 func jsonLineStarts(text []byte) []uint32 {
-	lines := make([]uint32, 1, 16)
+	lines := make([]uint32, 1, 1+bytes.Count(text, []byte{'\n'}))
 	for line := range bytes.Lines(text) {
 		if line[len(line)-1] == '\n' {
 			lines = append(lines, lines[len(lines)-1]+uint32(len(line)))

@@ -189,10 +189,24 @@ func (a *admission) readGiven(ctx context.Context, files input.Reader, name stri
 			a.addCRD(m)
 		}
 	}
+	a.compileAhead(ctx)
 	if !found {
 		return fmt.Errorf("%s has no CustomResourceDefinition", workspace.OneLine(download.WithoutSecrets(name)))
 	}
 	return nil
+}
+
+// compileAhead compiles the CRDs that were read so far while other files are read. With --base, the changes must be known
+// first, and a service compiles what it gets.
+func (a *admission) compileAhead(ctx context.Context) {
+	if _, local := a.evaluator.(*localEvaluator); !local || a.base != nil {
+		return
+	}
+	go func(crds []*workspace.CRD) {
+		for _, c := range crds {
+			a.workspace.Compile(ctx, c)
+		}
+	}(slices.Clone(a.crds))
 }
 
 // addCRD adds a CRD or conversion rules to the run. It returns false for other manifests.

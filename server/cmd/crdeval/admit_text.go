@@ -91,7 +91,7 @@ func (p *textPrinter) listed(o *outcome) bool {
 }
 
 // line returns the file and the line of an object.
-func (o *outcome) line() string { return o.write.ErrorAt(o.Line, o.Column) }
+func (o *outcome) line() string { return o.write.ErrorAt(o.onLine(), o.Column) }
 
 // sameAnswers says once that several CRDs apply to objects.
 func (p *textPrinter) sameAnswers(b *bytes.Buffer, o *outcome) {
@@ -167,7 +167,7 @@ func (o *outcome) positionText(p *engine.Position) string {
 	file := workspace.OneLine(o.File)
 	switch {
 	case p == nil:
-		return fmt.Sprintf("%s:%d", file, o.Line)
+		return fmt.Sprintf("%s:%d", file, o.onLine())
 	case o.patchName != "":
 		file = workspace.OneLine(o.patchName)
 	}

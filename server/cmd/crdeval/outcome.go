@@ -14,7 +14,7 @@ import (
 // outcome is the result for an object.
 type outcome struct {
 	workspace.Location
-	Line      int             `json:"line"`
+	Line      int             `json:"line"`             // see onLine
 	Column    int             `json:"column,omitempty"` // of an error, if known
 	Class     workspace.Class `json:"class,omitempty"`
 	Kind      string          `json:"kind,omitempty"`
@@ -40,7 +40,7 @@ const inlinePatch = "patch"
 // newOutcome returns an outcome without a result.
 func newOutcome(c *admitCommand, w *write) *outcome {
 	o := &outcome{
-		Location: w.Location, Line: w.Line(), Class: workspace.ClassObject, Kind: w.kind, Name: w.Name, Namespace: w.Namespace,
+		Location: w.Location, Class: workspace.ClassObject, Kind: w.kind, Name: w.Name, Namespace: w.Namespace,
 		Operation: "CREATE", write: w,
 	}
 	switch {
@@ -58,6 +58,14 @@ func unreadableFile(f *workspace.File) *outcome {
 	o := &outcome{Location: m.Location, write: &write{Manifest: m}}
 	o.fail(workspace.ClassUnreadable, f.Err)
 	return o
+}
+
+// onLine returns the line of the object or of its error. Most objects are not printed: their lines are not searched.
+func (o *outcome) onLine() int {
+	if o.Line == 0 {
+		o.Line = o.write.Line()
+	}
+	return o.Line
 }
 
 // skip records that the document is not evaluated. kind is for counts.
@@ -136,6 +144,7 @@ func (o *outcome) findings() []diagnosis.Finding {
 
 // lines returns the outcome with the fields of its JSON, once for each answer.
 func (o *outcome) lines() (all []*outcome) {
+	o.onLine()
 	if len(o.answers) == 0 {
 		return []*outcome{o}
 	}

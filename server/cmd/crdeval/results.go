@@ -119,7 +119,7 @@ func (j *crdReport) problems(line int) (list problems) {
 // result returns the result for an object.
 func (o *outcome) result() *report.Result {
 	r := &report.Result{
-		File: o.File, Line: o.Line, Name: o.title(), Class: o.Kind, Skipped: o.Skipped, Failed: !o.allowed(),
+		File: o.File, Line: o.onLine(), Name: o.title(), Class: o.Kind, Skipped: o.Skipped, Failed: !o.allowed(),
 	}
 	if err := o.failure(); err != nil {
 		r.Error = err.Error()
@@ -146,7 +146,7 @@ func (o *outcome) result() *report.Result {
 }
 
 func (o *outcome) problems() (list problems) {
-	p := problem{File: o.File, Line: o.Line, Level: report.LevelError, Document: o.title()}
+	p := problem{File: o.File, Line: o.onLine(), Level: report.LevelError, Document: o.title()}
 	for _, f := range o.findings() {
 		if f.Ratcheted && f.Severity != diagnosis.Warning {
 			continue
