@@ -26,6 +26,19 @@ func (w *Workspace) Ranked(apiVersion, kind, file string) [][]*CRD {
 	return ranked(w.ofKind(apiVersion, kind), file)
 }
 
+// Considered returns the CRDs on which the result of Candidates depends: those of the ranks up to the first one with an
+// accepted CRD. It compiles nothing: a CRD that was not compiled is not accepted.
+func (w *Workspace) Considered(apiVersion, kind, file string) (list []*CRD) {
+	accepted := func(c *CRD) bool { return c.Compiled() != nil && c.Compiled().Accepted }
+	for _, rank := range w.Ranked(apiVersion, kind, file) {
+		list = append(list, rank...)
+		if slices.ContainsFunc(rank, accepted) {
+			break
+		}
+	}
+	return list
+}
+
 // ofKind returns the CRDs of a kind.
 func (w *Workspace) ofKind(apiVersion, kind string) []*CRD {
 	w.mu.Lock()

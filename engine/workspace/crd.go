@@ -108,7 +108,7 @@ func (c *CRD) Compile(ctx context.Context, o engine.Options) *Compiled {
 	return done
 }
 
-// Compiled returns the result of Workspace.Compile, or nil if there is none yet.
+// Compiled returns the result of Workspace.Compile, or nil before its first call.
 func (c *CRD) Compiled() *Compiled {
 	c.mu.Lock()
 	defer c.mu.Unlock()

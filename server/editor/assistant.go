@@ -32,7 +32,7 @@ func (a *Assistant) definition(ctx context.Context, c *workspace.CRD) *engine.De
 	return a.CRDs.Compile(ctx, c).Definition
 }
 
-// Schema returns the schema of the objects of a kind, or nil. c is the CRD that applies to them, nil if there is none.
+// Schema returns the schema of the objects of a kind, or nil. c is the CRD that applies to them, or nil.
 // CRDs have a schema too.
 func (a *Assistant) Schema(ctx context.Context, c *workspace.CRD, apiVersion, kind string) *Schema {
 	if c == nil && isCRD(apiVersion, kind) {

@@ -93,16 +93,8 @@ func (w *folders) current(r *result, path string) bool {
 // usage returns the CRDs of a kind as they are now.
 func (w *folders) usage(apiVersion, kind, path string) usage {
 	u := usage{apiVersion: apiVersion, kind: kind}
-	for _, rank := range w.set().Ranked(apiVersion, kind, path) {
-		accepted := false
-		for _, c := range rank {
-			compiled := c.Compiled()
-			u.compiled = append(u.compiled, compiled)
-			accepted = accepted || compiled != nil && compiled.Accepted
-		}
-		if accepted {
-			break
-		}
+	for _, c := range w.set().Considered(apiVersion, kind, path) {
+		u.compiled = append(u.compiled, c.Compiled())
 	}
 	return u
 }

@@ -39,7 +39,7 @@ type split struct {
 	operator operatorSet
 }
 
-// next returns the operator with the fewest alternatives, or false if there is none.
+// next returns the operator with the fewest alternatives. found is false if no operator is left.
 func (b *branch) next() (best split, found bool) {
 	fewest := 0
 	for i := len(b.list) - 1; i >= 0; i-- {

@@ -20,6 +20,7 @@ type admission struct {
 	command   *admitCommand
 	workspace *workspace.Workspace
 	options   engine.EvaluationOptions
+	given     map[string]bool       // the paths of the files of --crds
 	crds      []*workspace.CRD      // in the order of the files
 	rules     []*workspace.Manifest // conversion rules of CRDs
 	writes    []*write
@@ -29,7 +30,7 @@ type admission struct {
 
 // admit checks every object of every file once.
 func (c *admitCommand) admit(ctx context.Context, env environment) error {
-	a := &admission{command: c, workspace: &workspace.Workspace{}, total: newTally(c)}
+	a := &admission{command: c, workspace: &workspace.Workspace{}, given: map[string]bool{}, total: newTally(c)}
 	a.workspace.Options.KubernetesMinor = c.KubernetesMinor
 	var err error
 	if a.evaluator, err = c.evaluator(a.workspace); err != nil {
@@ -115,16 +116,12 @@ func (a *admission) read(ctx context.Context, files input.Reader, w *writer) err
 			return err
 		}
 	}
-	given := map[string]bool{}
-	for _, f := range a.workspace.Files() {
-		given[f.Path] = f.Path != ""
-	}
 	var read, failed []*workspace.File
 	for f := range files.Files(ctx, a.command.Files...) {
 		switch {
 		case ctx.Err() != nil:
 			return workspace.ErrInterrupted
-		case a.command.AllowEmpty && errors.Is(f.Err, input.ErrNoFile):
+		case f.Err != nil && a.given[f.Path], a.command.AllowEmpty && errors.Is(f.Err, input.ErrNoFile):
 		case f.Err != nil:
 			failed = append(failed, f)
 		default:
@@ -132,9 +129,9 @@ func (a *admission) read(ctx context.Context, files input.Reader, w *writer) err
 				a.base.note(f)
 				a.base.addChanged(f)
 			}
-			if given[f.Path] { // its CRDs are known
+			if a.given[f.Path] { // its CRDs and errors are known
 				f.Manifests = slices.DeleteFunc(f.Manifests,
-					func(m *workspace.Manifest) bool { return m.AsCRD() != nil || m.Conversion })
+					func(m *workspace.Manifest) bool { return m.AsCRD() != nil || m.Conversion || m.Err != nil })
 			} else {
 				a.workspace.Set(f)
 			}
@@ -167,6 +164,7 @@ func (a *admission) read(ctx context.Context, files input.Reader, w *writer) err
 func (a *admission) readGiven(ctx context.Context, files input.Reader, name string, w *writer) error {
 	found := false
 	for f := range files.Given(ctx, name) {
+		a.given[f.Path] = f.Path != ""
 		switch {
 		case ctx.Err() != nil:
 			return workspace.ErrInterrupted

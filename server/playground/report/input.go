@@ -64,7 +64,7 @@ type Completions struct {
 
 // Hover is the answer to a CursorInput.
 type Hover struct {
-	// Field is the field at the position, nil if there is none.
+	// Field is the field at the position, or nil.
 	Field *Field `json:"field,omitempty"`
 	// Error says why there is no field.
 	Error *Error `json:"error,omitempty"`
