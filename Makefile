@@ -59,7 +59,7 @@ playground: page build ## Build bin/crdeval with the page of the playground, and
 
 .PHONY: page
 page: ## Build the page of the playground, which later builds of crdeval contain; needs Node.js with npm
-	@cd server/playground/web && npm ci --silent --no-audit --no-fund && npm run --silent build
+	@cd server/editor/playground/web && npm ci --silent --no-audit --no-fund && npm run --silent build
 
 .PHONY: test
 test: ## Run the tests of both modules; TESTFLAGS=…
@@ -225,4 +225,4 @@ chart: ## Render the Helm chart without an installed Helm; FLAGS='--values=FILE'
 .PHONY: clean
 clean: ## Remove all build results and installed tools
 	rm -rf $(BIN) $(CACHE) dist engine/conformance/out
-	git clean -qdfX clients server/playground/web # packages of npm and Maven, and what they build
+	git clean -qdfX clients server/editor/playground/web # packages of npm and Maven, and what they build

@@ -11,7 +11,7 @@ import (
 	"syscall/js"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/server/playground/report"
+	"github.com/crdeval/crdeval/server/editor/playground/report"
 )
 
 func main() {

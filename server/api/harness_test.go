@@ -28,9 +28,9 @@ import (
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/gateway"
-	"github.com/crdeval/crdeval/server/inprocess"
 	"github.com/crdeval/crdeval/server/registry"
 	"github.com/crdeval/crdeval/server/registry/memory"
+	"github.com/crdeval/crdeval/server/transport/inprocess"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

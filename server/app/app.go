@@ -18,15 +18,15 @@ import (
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/server/access"
+	"github.com/crdeval/crdeval/server/access/audit"
 	"github.com/crdeval/crdeval/server/api"
-	"github.com/crdeval/crdeval/server/audit"
 	"github.com/crdeval/crdeval/server/conversion"
 	"github.com/crdeval/crdeval/server/flow"
-	"github.com/crdeval/crdeval/server/inprocess"
 	"github.com/crdeval/crdeval/server/memory"
 	"github.com/crdeval/crdeval/server/registry"
 	"github.com/crdeval/crdeval/server/telemetry"
 	"github.com/crdeval/crdeval/server/transport"
+	"github.com/crdeval/crdeval/server/transport/inprocess"
 	"github.com/crdeval/crdeval/server/webhook"
 )
 

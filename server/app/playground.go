@@ -10,9 +10,9 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/editor/playground"
 	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/gateway"
-	"github.com/crdeval/crdeval/server/playground"
 )
 
 // playgroundPath is the path of the playground, and playgroundPage that of its page. The URLs in the page are relative,

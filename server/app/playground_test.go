@@ -8,7 +8,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/crdeval/crdeval/server/playground"
+	"github.com/crdeval/crdeval/server/editor/playground"
 )
 
 // withPage makes servers of a test have a page, which npm builds otherwise.

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/peer"
 
 	"github.com/crdeval/crdeval/engine/value"
-	"github.com/crdeval/crdeval/server/audit"
+	"github.com/crdeval/crdeval/server/access/audit"
 	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/gateway"
 	"github.com/crdeval/crdeval/server/registry"

@@ -20,7 +20,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/inprocess"
+	"github.com/crdeval/crdeval/server/transport/inprocess"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/server/audit"
+	"github.com/crdeval/crdeval/server/access/audit"
 	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/registry"
 	"github.com/crdeval/crdeval/server/registry/directory"

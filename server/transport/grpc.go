@@ -28,7 +28,7 @@ import (
 
 	"github.com/crdeval/crdeval/server/access"
 	"github.com/crdeval/crdeval/server/flow"
-	"github.com/crdeval/crdeval/server/inprocess"
+	"github.com/crdeval/crdeval/server/transport/inprocess"
 )
 
 // maxStreamsPerConnection bounds the streams of a connection. It exceeds the watches that one caller may have.

@@ -13,9 +13,9 @@ import (
 	"github.com/crdeval/crdeval/engine/testenv"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
-	"github.com/crdeval/crdeval/server/inprocess"
 	"github.com/crdeval/crdeval/server/registry"
 	"github.com/crdeval/crdeval/server/registry/memory"
+	"github.com/crdeval/crdeval/server/transport/inprocess"
 )
 
 // storedObjects is the number of objects that TestStorage reads in one call.

@@ -21,9 +21,9 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/gateway"
-	"github.com/crdeval/crdeval/server/inprocess"
 	"github.com/crdeval/crdeval/server/registry"
 	"github.com/crdeval/crdeval/server/registry/memory"
+	"github.com/crdeval/crdeval/server/transport/inprocess"
 )
 
 const crd = "crontabs.stable.example.com"

@@ -36,9 +36,9 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/gateway"
-	"github.com/crdeval/crdeval/server/inprocess"
 	"github.com/crdeval/crdeval/server/registry"
 	"github.com/crdeval/crdeval/server/registry/memory"
+	"github.com/crdeval/crdeval/server/transport/inprocess"
 )
 
 const name = "crontabs.crdeval.dev" // of the webhooks

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine/workspace"
-	"github.com/crdeval/crdeval/server/input"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/input"
 )
 
 type admitCommand struct {

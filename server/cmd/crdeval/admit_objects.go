@@ -10,7 +10,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
-	"github.com/crdeval/crdeval/server/report"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
 )
 
 // objectsPrinter prints the admitted objects at the end of the run, as YAML or as tables. It prints everything else on

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/workspace"
-	"github.com/crdeval/crdeval/server/input"
-	"github.com/crdeval/crdeval/server/report"
-	"github.com/crdeval/crdeval/server/repository"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/input"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/repository"
 )
 
 // readRepository reads the CRDs in the other files of the git repositories that contain the files of the run: kinds

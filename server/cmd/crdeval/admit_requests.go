@@ -10,7 +10,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
-	"github.com/crdeval/crdeval/server/input"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/input"
 )
 
 // write is a create, update or patch request for an object.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine/workspace"
-	"github.com/crdeval/crdeval/server/input"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/input"
 )
 
 // TestScaleOf: a Scale belongs to the existing object of its namespace and name. Two such objects are an error.

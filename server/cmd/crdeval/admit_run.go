@@ -9,9 +9,9 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
-	"github.com/crdeval/crdeval/server/download"
-	"github.com/crdeval/crdeval/server/input"
-	"github.com/crdeval/crdeval/server/terminal"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/download"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/input"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/terminal"
 )
 
 // admission is one run of crdeval admit.

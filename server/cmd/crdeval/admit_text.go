@@ -9,7 +9,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
-	"github.com/crdeval/crdeval/server/diagnosis"
+	"github.com/crdeval/crdeval/server/editor/diagnosis"
 )
 
 // jsonPrinter prints a line for each CRD and object.

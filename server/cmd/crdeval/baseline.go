@@ -18,7 +18,7 @@ import (
 	"sync"
 
 	"github.com/crdeval/crdeval/engine/workspace"
-	"github.com/crdeval/crdeval/server/repository"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/repository"
 )
 
 // baseline has the files that changed since a commit, as they were then: the merge base of HEAD and --base.

@@ -18,7 +18,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/crdeval/crdeval/engine/testenv"
-	"github.com/crdeval/crdeval/server/report"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
 )
 
 // TestCI runs the scripts in testdata/ci.

@@ -17,8 +17,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/crdeval/crdeval/server/cluster"
-	"github.com/crdeval/crdeval/server/download"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/cluster"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/download"
 )
 
 // crdCluster is an API server with CRDs.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/crdeval/crdeval/server/usage"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/usage"
 )
 
 type completionCommand struct {

@@ -15,8 +15,8 @@ import (
 	"github.com/alecthomas/kong"
 	yaml "go.yaml.in/yaml/v3"
 
-	"github.com/crdeval/crdeval/server/download"
-	"github.com/crdeval/crdeval/server/repository"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/download"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/repository"
 )
 
 // configName is the name of the configuration file of check, admit and lsp.

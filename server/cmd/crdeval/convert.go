@@ -11,8 +11,8 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
-	"github.com/crdeval/crdeval/server/input"
-	"github.com/crdeval/crdeval/server/report"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/input"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
 )
 
 type convertCommand struct {

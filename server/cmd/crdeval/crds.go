@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 
 	"github.com/crdeval/crdeval/engine/workspace"
-	"github.com/crdeval/crdeval/server/atomicfile"
-	"github.com/crdeval/crdeval/server/download"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/atomicfile"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/download"
 )
 
 type crdsCommand struct {

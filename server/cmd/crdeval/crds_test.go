@@ -11,7 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	yaml "go.yaml.in/yaml/v3"
 
-	"github.com/crdeval/crdeval/server/download"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/download"
 )
 
 // serveFiles starts an HTTPS server with the files of a folder, whose URL is in the variable SERVER, and which the

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/workspace"
-	"github.com/crdeval/crdeval/server/input"
-	"github.com/crdeval/crdeval/server/report"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/input"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
 )
 
 type diffCommand struct {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/report"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
 )
 
 // result returns the result for reports of CI systems. Changes of the class failOn or worse are errors. Other changes

@@ -17,7 +17,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
-	"github.com/crdeval/crdeval/server/playground/report"
+	"github.com/crdeval/crdeval/server/editor/playground/report"
 )
 
 // admitDoor is crdeval admit, or crdeval check for a CRD. It reads SARIF, and checks that the text has the same findings.

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crdeval/crdeval/server/download"
-	"github.com/crdeval/crdeval/server/repository"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/download"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/repository"
 )
 
 // TestCRDsByHTTPS: --crds takes a URL. Unchanged and pinned files come from the cache.

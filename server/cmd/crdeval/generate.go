@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/server/samplefiles"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/samplefiles"
 )
 
 type generateCommand struct {

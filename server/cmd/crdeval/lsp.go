@@ -10,9 +10,9 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
-	"github.com/crdeval/crdeval/server/download"
-	"github.com/crdeval/crdeval/server/lsp"
-	"github.com/crdeval/crdeval/server/repository"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/download"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/repository"
+	"github.com/crdeval/crdeval/server/editor/lsp"
 )
 
 type lspCommand struct {

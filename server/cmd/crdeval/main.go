@@ -28,12 +28,12 @@ import (
 
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/app"
-	"github.com/crdeval/crdeval/server/download"
-	"github.com/crdeval/crdeval/server/input"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/download"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/input"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/terminal"
 	"github.com/crdeval/crdeval/server/memory"
 	"github.com/crdeval/crdeval/server/memory/delay"
-	"github.com/crdeval/crdeval/server/report"
-	"github.com/crdeval/crdeval/server/terminal"
 )
 
 // Exit codes. The help of each command describes them.

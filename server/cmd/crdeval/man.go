@@ -1,6 +1,6 @@
 package main
 
-import "github.com/crdeval/crdeval/server/usage"
+import "github.com/crdeval/crdeval/server/cmd/crdeval/usage"
 
 type manCommand struct{}
 

@@ -11,8 +11,8 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
 	"github.com/crdeval/crdeval/server/gateway"
-	"github.com/crdeval/crdeval/server/report"
 )
 
 // inREST is a message of the API. Its JSON is that of the REST API.

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/workspace"
-	"github.com/crdeval/crdeval/server/resume"
-	"github.com/crdeval/crdeval/server/terminal"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/resume"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/terminal"
 )
 
 type migrateCommand struct {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
-	"github.com/crdeval/crdeval/server/cluster"
-	"github.com/crdeval/crdeval/server/resume"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/cluster"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/resume"
 )
 
 // migrateCluster migrates the objects of a CRD in a cluster, or prints them at the storage version.

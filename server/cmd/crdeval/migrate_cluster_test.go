@@ -18,7 +18,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/crdeval/crdeval/server/cluster"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/cluster"
 )
 
 // fakeCluster is an API server with the CRD of convert-crd.yaml and its objects.

@@ -14,8 +14,8 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/workspace"
-	"github.com/crdeval/crdeval/server/atomicfile"
-	"github.com/crdeval/crdeval/server/resume"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/atomicfile"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/resume"
 )
 
 // migrateFiles migrates the documents of files, directories or stdin.

@@ -8,7 +8,7 @@ import (
 	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
-	"github.com/crdeval/crdeval/server/diagnosis"
+	"github.com/crdeval/crdeval/server/editor/diagnosis"
 )
 
 // outcome is the result for an object.

@@ -15,7 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/crdeval/crdeval/engine/testenv"
-	"github.com/crdeval/crdeval/server/download"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/download"
 )
 
 var updatePages = flag.Bool("update-pages", false, "update the scripts in testdata; review the changes before the commit")

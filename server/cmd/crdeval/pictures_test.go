@@ -12,7 +12,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/crdeval/crdeval/server/terminal"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/terminal"
 )
 
 var updatePictures = flag.Bool("update-pictures", false, "draw docs/images again; review the changes before the commit")

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/crdeval/crdeval/server/playground"
+	"github.com/crdeval/crdeval/server/editor/playground"
 	"github.com/crdeval/crdeval/server/transport"
 )
 

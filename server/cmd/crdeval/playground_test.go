@@ -13,7 +13,7 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/crdeval/crdeval/server/playground"
+	"github.com/crdeval/crdeval/server/editor/playground"
 )
 
 // TestPlayground serves a page, rejects other sites, and ends when it is interrupted.

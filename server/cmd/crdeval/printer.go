@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/workspace"
-	"github.com/crdeval/crdeval/server/report"
-	"github.com/crdeval/crdeval/server/repository"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/repository"
 )
 
 // ciFlags are the flags of check and admit for CI systems.

@@ -6,9 +6,9 @@ import (
 
 	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/diagnosis"
-	"github.com/crdeval/crdeval/server/report"
-	"github.com/crdeval/crdeval/server/repository"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/repository"
+	"github.com/crdeval/crdeval/server/editor/diagnosis"
 )
 
 // problem is a problem of a report.

@@ -19,8 +19,8 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/crdeval/crdeval/engine/workspace"
-	"github.com/crdeval/crdeval/server/download"
-	"github.com/crdeval/crdeval/server/repository"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/download"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/repository"
 )
 
 // crdSourcesKey is the key of CRD sources in a configuration file.

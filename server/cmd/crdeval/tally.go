@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/workspace"
-	"github.com/crdeval/crdeval/server/report"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
 )
 
 // tally counts the results of a run.

@@ -8,7 +8,7 @@ import (
 	"regexp"
 
 	"github.com/crdeval/crdeval/engine/suite"
-	"github.com/crdeval/crdeval/server/suiterun"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/suiterun"
 )
 
 type testCommand struct {

@@ -8,7 +8,7 @@ import (
 	"github.com/crdeval/crdeval/engine/mutation"
 	"github.com/crdeval/crdeval/engine/suite"
 	"github.com/crdeval/crdeval/engine/workspace"
-	"github.com/crdeval/crdeval/server/suiterun"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/suiterun"
 )
 
 // tester evaluates the tests of suites.

@@ -9,8 +9,8 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/mutation"
 	"github.com/crdeval/crdeval/engine/suite"
-	"github.com/crdeval/crdeval/server/report"
-	"github.com/crdeval/crdeval/server/terminal"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/terminal"
 )
 
 // mutateFlags are the flags of mutation testing.

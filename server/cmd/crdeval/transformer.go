@@ -7,7 +7,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
-	"github.com/crdeval/crdeval/server/input"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/input"
 )
 
 // transformer returns objects at other versions.

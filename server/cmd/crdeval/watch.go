@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/crdeval/crdeval/server/filewatch"
-	"github.com/crdeval/crdeval/server/terminal"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/filewatch"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/terminal"
 )
 
 // watchFlags are the flags of commands that can run again when files change.
