@@ -215,7 +215,7 @@ func (f *fleet) registers(client *crdeval.Client) func(context.Context) error {
 }
 
 // stream returns a function that sends a stream of items. It continues a stream that ends early at the first item
-// without a result, as docs/streams.md describes.
+// without a result, as docs/api.md describes.
 func (f *fleet) stream(client *crdeval.Client, item *crdevalv1.EvaluationItem) func(context.Context) error {
 	const length = 400
 	return func(ctx context.Context) error {

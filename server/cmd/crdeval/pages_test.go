@@ -95,9 +95,9 @@ func pages(t *testing.T) (names []string) {
 	return names
 }
 
-// TestPagesAreMapped: the table in docs/kubernetes-pages.md names every script, and no other.
+// TestPagesAreMapped: the table in kubernetes-pages.md of the conformance module names every script, and no other.
 func TestPagesAreMapped(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "kubernetes-pages.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "engine", "conformance", "kubernetes-pages.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
