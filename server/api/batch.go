@@ -146,14 +146,15 @@ func (b *batch) run(
 	n := len(b.items)
 	workers := min(s.Seats(), (n+itemsPerWorker-1)/itemsPerWorker)
 	// Items are taken one by one: items in a share behind a slow item would miss the deadline.
-	return conversion.Run(ctx, workers, n, func(ctx context.Context) (func(int), func()) {
+	ctx, release := conversion.Reserve(ctx)
+	defer release()
+	return s.RunItems(ctx, workers, n, func(ctx context.Context, work *flow.Work) func(int) {
 		r := resolver{view: b.view, limits: b.limits, origins: originsOf(ctx)}
-		work := s.Start(ctx)
 		return func(i int) {
 			if err := work.Item(func(ctx context.Context) error { return b.evaluate(ctx, &r, i, evaluate) }); err != nil {
 				fail(i, b.addVersion(&r, b.items[i], err))
 			}
-		}, work.Close
+		}
 	})
 }
 

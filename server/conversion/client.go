@@ -115,10 +115,10 @@ func New(o Options) (*Client, error) {
 // Close closes idle connections. Calls that run may open new ones.
 func (c *Client) Close() { c.clients.Purge() }
 
-// Convert implements engine.Converter. Conversions of a batch (Run) share calls.
+// Convert implements engine.Converter. The conversions of a batch share calls: see Reserve.
 func (c *Client) Convert(ctx context.Context, r engine.ConversionRequest) ([][]byte, error) {
-	if g, found := ctx.Value(groupKey{}).(*group); found && len(r.Objects) == 1 {
-		reply, err := g.convert(ctx, c, r)
+	if pool, of := flow.PoolOf(ctx), reservationOf(ctx); pool != nil && of != nil && len(r.Objects) == 1 {
+		reply, err := of.convert(ctx, pool, c, r)
 		return [][]byte{reply}, err
 	}
 	var replies [][]byte

@@ -3,7 +3,6 @@ package conversion
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,23 +13,36 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/flow"
 )
 
 // batch converts n objects on two workers, as the service does, and returns the result or the error of each.
 func batch(ctx context.Context, c *Client, w *apiextensionsv1.WebhookConversion, n int,
 	object func(i int) string) []string {
 	results := make([]string, n)
-	_ = Run(ctx, 2, n, func(ctx context.Context) (func(int), func()) {
-		return func(i int) {
-			replies, err := c.Convert(ctx, request(w, object(i)))
-			if err != nil {
-				results[i] = err.Error()
-			} else {
-				results[i] = string(replies[0])
-			}
-		}, func() {}
+	_ = run(ctx, 2, n, func(ctx context.Context, i int) {
+		replies, err := c.Convert(ctx, request(w, object(i)))
+		if err != nil {
+			results[i] = err.Error()
+		} else {
+			results[i] = string(replies[0])
+		}
 	})
 	return results
+}
+
+// run evaluates a batch as the service does.
+func run(ctx context.Context, workers, n int, evaluate func(ctx context.Context, i int)) error {
+	s := flow.New(flow.Options{Seats: workers})
+	ctx, release := Reserve(ctx)
+	defer release()
+	return s.RunItems(ctx, workers, n, func(_ context.Context, w *flow.Work) func(int) {
+		return func(i int) {
+			if err := w.Item(func(ctx context.Context) error { evaluate(ctx, i); return nil }); err != nil {
+				evaluate(ctx, i) // the context has ended
+			}
+		}
+	})
 }
 
 func numbered(i int) string { return fmt.Sprintf(`{"apiVersion":"example.com/v1beta1","i":%d}`, i) }
@@ -93,42 +105,18 @@ func TestGroupCancelled(t *testing.T) {
 	}
 }
 
-// TestGroupPanics checks that Run returns a panic of each of its functions, on any goroutine, and starts no further items.
-func TestGroupPanics(t *testing.T) {
-	for _, where := range []string{"newWorker", "evaluate", "end"} {
-		var evaluated atomic.Int64
-		err := Run(t.Context(), 4, 1000, func(context.Context) (func(int), func()) {
-			ouch := func(at string) {
-				if at == where {
-					panic("ouch")
-				}
-			}
-			ouch("newWorker")
-			return func(int) { evaluated.Add(1); ouch("evaluate") }, func() { ouch("end") }
-		})
-		if p, is := errors.AsType[*engine.PanicError](err); !is || p.Value != "ouch" || !strings.Contains(string(p.Stack), "group_test.go") {
-			t.Errorf("%s: %v", where, err)
-		}
-		if n := evaluated.Load(); where == "evaluate" && n > 4 {
-			t.Errorf("%d items after a panic", n)
-		}
-	}
-}
-
 // TestGroupCallPanics checks that a panic of a call is raised for each object of the call, with its own stack.
 func TestGroupCallPanics(t *testing.T) {
 	c := local(t, Options{Observe: panickingObserve})
 	w := serve(t, answer(func(*conversionReview) {}))
 	var raised atomic.Int64
-	err := Run(t.Context(), 2, 10, func(ctx context.Context) (func(int), func()) {
-		return func(i int) {
-			defer func() {
-				if p, is := recover().(*engine.PanicError); is && strings.Contains(string(p.Stack), "panickingObserve") {
-					raised.Add(1)
-				}
-			}()
-			_, _ = c.Convert(ctx, request(w, numbered(i)))
-		}, func() {}
+	err := run(t.Context(), 2, 10, func(ctx context.Context, i int) {
+		defer func() {
+			if p, is := recover().(*engine.PanicError); is && strings.Contains(string(p.Stack), "panickingObserve") {
+				raised.Add(1)
+			}
+		}()
+		_, _ = c.Convert(ctx, request(w, numbered(i)))
 	})
 	if err != nil || raised.Load() != 10 {
 		t.Errorf("%d panics, %v", raised.Load(), err)

@@ -100,9 +100,12 @@ func (l *load) release(host string, n int64) {
 // weigh returns the approximate memory that the evaluation of an object needs. It can parse the object three times.
 func weigh(object []byte) int64 { return 3 * int64(len(object)+value.MaxTreeSize(object)) }
 
-// reservation is the memory that the responses of a batch take. It ends with the batch, because results refer to the
+// reservation is the memory that the responses of a request take. It ends with the request, because results refer to the
 // responses.
 type reservation struct {
+	ctx   context.Context //nolint:containedctx // of the request, with the reservation
+	group group
+
 	mu    sync.Mutex
 	ended bool
 	of    *load
@@ -112,20 +115,18 @@ type reservation struct {
 type reservationKey struct{}
 
 // Reserve returns a context whose conversions keep the memory that they reserve for responses, and a function that
-// releases this memory. Run does this for a batch.
+// releases this memory. The conversions of a flow.Pool with this context share calls.
 func Reserve(ctx context.Context) (context.Context, func()) {
 	if reservationOf(ctx) != nil {
 		return ctx, func() {}
 	}
 	r := &reservation{}
-	return context.WithValue(ctx, reservationKey{}, r), r.release
+	r.ctx = context.WithValue(ctx, reservationKey{}, r)
+	return r.ctx, r.release
 }
 
 // reservationOf returns the reservation of a context, or nil.
 func reservationOf(ctx context.Context) *reservation {
-	if g, found := ctx.Value(groupKey{}).(*group); found {
-		return &g.memory
-	}
 	r, _ := ctx.Value(reservationKey{}).(*reservation)
 	return r
 }

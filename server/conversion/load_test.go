@@ -209,21 +209,19 @@ func padded(n int) http.HandlerFunc {
 func TestResponseMemory(t *testing.T) {
 	c := local(t, Options{MaxResponseBytes: 1 << 20})
 	large, small := serve(t, padded(800<<10)), serve(t, padded(1<<10))
-	_ = Run(t.Context(), 1, 1, func(ctx context.Context) (func(int), func()) {
-		return func(_ int) {
-			if _, err := c.Convert(ctx, request(large, first)); err != nil {
-				t.Error(err)
-			}
-			if _, err := c.Convert(t.Context(), request(large, first)); err == nil || !strings.Contains(err.Error(), "need more than 1048576 bytes of memory, the limit for a host") {
-				t.Errorf("another batch: %v", err)
-			}
-			if _, err := c.Convert(t.Context(), request(small, first)); err != nil {
-				t.Errorf("a small response: %v", err)
-			}
-			if _, err := c.Convert(ctx, request(large, first)); err == nil || !strings.Contains(err.Error(), "need more than 3145728 bytes of memory, the limit") {
-				t.Errorf("the same batch: %v", err)
-			}
-		}, func() {}
+	_ = run(t.Context(), 1, 1, func(ctx context.Context, _ int) {
+		if _, err := c.Convert(ctx, request(large, first)); err != nil {
+			t.Error(err)
+		}
+		if _, err := c.Convert(t.Context(), request(large, first)); err == nil || !strings.Contains(err.Error(), "need more than 1048576 bytes of memory, the limit for a host") {
+			t.Errorf("another batch: %v", err)
+		}
+		if _, err := c.Convert(t.Context(), request(small, first)); err != nil {
+			t.Errorf("a small response: %v", err)
+		}
+		if _, err := c.Convert(ctx, request(large, first)); err == nil || !strings.Contains(err.Error(), "need more than 3145728 bytes of memory, the limit") {
+			t.Errorf("the same batch: %v", err)
+		}
 	})
 	if len(c.load.memory) != 0 {
 		t.Errorf("%+v", c.load.memory)
@@ -270,7 +268,7 @@ func TestGroupWorkers(t *testing.T) {
 	for _, e := range []struct {
 		padding string
 		waiting int64 // at most
-	}{{"0", items}, {dense, maxWaiting/(12<<20) + workers}} {
+	}{{"0", items}, {dense, (160<<20)/(12<<20) + workers}} {
 		c := local(t, Options{})
 		w := serve(t, answer(func(*conversionReview) {}))
 		var running, waiting, calls atomic.Int64
@@ -288,21 +286,19 @@ func TestGroupWorkers(t *testing.T) {
 		if e.padding == dense {
 			n = 20
 		}
-		_ = Run(t.Context(), workers, n, func(ctx context.Context) (func(int), func()) {
-			return func(_ int) {
-				enter()
-				running.Add(-1)
-				if n := waiting.Add(1); n > e.waiting {
-					t.Errorf("%d objects wait", n)
-				}
-				_, err := c.Convert(ctx, request(w, string(object)))
-				waiting.Add(-1)
-				enter()
-				running.Add(-1)
-				if err != nil {
-					t.Error(err)
-				}
-			}, func() {}
+		_ = run(t.Context(), workers, n, func(ctx context.Context, _ int) {
+			enter()
+			running.Add(-1)
+			if n := waiting.Add(1); n > e.waiting {
+				t.Errorf("%d objects wait", n)
+			}
+			_, err := c.Convert(ctx, request(w, string(object)))
+			waiting.Add(-1)
+			enter()
+			running.Add(-1)
+			if err != nil {
+				t.Error(err)
+			}
 		})
 		if want := int64(1); e.padding == "0" && calls.Load() != want {
 			t.Errorf("%d calls", calls.Load())
@@ -326,15 +322,13 @@ func TestAbandonedCall(t *testing.T) {
 	c := local(t, Options{Observe: func(ctx context.Context, _ Call) (context.Context, func(Outcome, error)) {
 		return ctx, func(o Outcome, _ error) { outcomes <- o }
 	}})
-	_ = Run(t.Context(), 2, 10, func(ctx context.Context) (func(int), func()) {
-		return func(i int) {
-			ctx, cancel := context.WithCancel(ctx)
-			defer cancel()
-			defer context.AfterFunc(expire, cancel)()
-			if _, err := c.Convert(ctx, request(w, numbered(i))); !errors.Is(err, context.Canceled) {
-				t.Error(err)
-			}
-		}, func() {}
+	_ = run(t.Context(), 2, 10, func(ctx context.Context, i int) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(expire, cancel)()
+		if _, err := c.Convert(ctx, request(w, numbered(i))); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
 	})
 	<-ended
 	if o := <-outcomes; o != Cancelled {

@@ -7,7 +7,7 @@
 //   - A lease is the memory that a call holds. Memory, the ledger, grants its bytes.
 //
 // The Scheduler is in scheduler.go and tree.go. work.go uses a seat in a goroutine, item.go bounds the time of an item,
-// background.go runs work without checkpoints, and network.go polls the network at checkpoints. The Limiter is in
+// pool.go evaluates the items of a batch, background.go runs work without checkpoints, and network.go polls the network at checkpoints. The Limiter is in
 // limiter.go, and its slots are in slot.go. delay.go rejects calls while goroutines wait for processors, and history.go
 // finds callers with fast calls. The ledger is in memory.go.
 package flow

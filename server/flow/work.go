@@ -30,6 +30,7 @@ type Work struct {
 	node
 	s            *Scheduler
 	key          Key
+	pool         *Pool // of the batch, or nil
 	tenant, flow *node
 	hooks        engine.Hooks
 	within       context.Context // of the call, with the work and its hooks
@@ -75,6 +76,7 @@ func (s *Scheduler) Start(ctx context.Context) *Work {
 func (s *Scheduler) newWork(ctx context.Context, limit time.Duration) *Work {
 	w := &Work{s: s, limit: limit, granted: make(chan struct{}, 1)}
 	w.key, _ = ctx.Value(keyKey{}).(Key)
+	w.pool = PoolOf(ctx)
 	w.work = w
 	w.hooks = engine.Hooks{Checkpoint: w.checkpoint, Background: w.background}
 	w.within = engine.WithHooks(workContext{ctx, w}, &w.hooks)

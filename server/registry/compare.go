@@ -80,8 +80,10 @@ func (r *Registry) replay(
 	ctx context.Context, old, fresh *engine.Definition, objects []engine.Document,
 ) ([]engine.ReplayResult, error) {
 	results, errs := make([]engine.ReplayResult, len(objects)), make([]error, len(objects))
-	err := conversion.Run(ctx, min(r.Scheduler.Seats(), len(objects)), len(objects), func(ctx context.Context) (func(int), func()) {
-		work := r.Scheduler.Start(ctx)
+	ctx, release := conversion.Reserve(ctx)
+	defer release()
+	workers := min(r.Scheduler.Seats(), len(objects))
+	err := r.Scheduler.RunItems(ctx, workers, len(objects), func(_ context.Context, work *flow.Work) func(int) {
 		return func(i int) {
 			errs[i] = work.Item(func(ctx context.Context) error {
 				one, err := engine.Replay(ctx, old, fresh, []engine.Item{{Object: objects[i]}}, engine.EvaluationOptions{})
@@ -93,7 +95,7 @@ func (r *Registry) replay(
 			if late := (*flow.ItemTimeError)(nil); errors.As(errs[i], &late) {
 				results[i], errs[i] = engine.ReplayResult{Err: late}, nil
 			}
-		}, work.Close
+		}
 	})
 	return results, cmp.Or(err, cmp.Or(errs...))
 }
