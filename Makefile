@@ -85,6 +85,7 @@ lint: export GOLANGCI_LINT_CACHE = $(CACHE)/lint # results contain absolute path
 lint: $(CACHE)/golangci-lint generate-tools prose tidy ## Run golangci-lint, buf lint and Vale; check go.mod and go.sum
 	$(CACHE)/golangci-lint run ./...
 	cd engine/conformance && $(CACHE)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...
+	cd server/loadtest && $(CACHE)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...
 	cd clients/apiserver && $(CACHE)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...
 	cd clients/apiserver/e2e && $(CACHE)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...
 	$(CURDIR)/.tools/generate.sh lint
@@ -194,16 +195,20 @@ release: ## Build the archives of a release without publishing them, and check t
 
 .PHONY: scale
 scale: ## Register CRDS (10,000) CRDs, restart, evaluate objects of all; print times and memory; CACHE_BYTES=…
-	@CRDEVAL_E2E=1 $(GOTEST) ./server/app/load -count=1 -v -run '^TestScale$$' -args -crds=$(CRDS) -cache-bytes=$(CACHE_BYTES)
+	@cd server/loadtest && CRDEVAL_E2E=1 $(GOTEST) ./load -count=1 -v -run '^TestScale$$' -args -crds=$(CRDS) -cache-bytes=$(CACHE_BYTES)
 
 .PHONY: stream
 stream: ## Stream LENGTHS objects through AdmitStream; print the rate and the memory of client and server
-	@CRDEVAL_E2E=1 $(GOTEST) ./server/app/load -count=1 -v -run '^TestStream$$' -args -lengths=$(LENGTHS)
+	@cd server/loadtest && CRDEVAL_E2E=1 $(GOTEST) ./load -count=1 -v -run '^TestStream$$' -args -lengths=$(LENGTHS)
+
+.PHONY: loadtest
+loadtest: ## Test the files of deploy, and the cases of make load in a small size
+	cd server/loadtest && $(GOTEST) ./...
 
 # go test splits -run at each / and |, except in parentheses.
 .PHONY: load
 load: ## Reproduce hostile and heavy use, compare with the bars; CASE=regexp DURATION=… RATE=… OUT=… BINARY=… FLAGS=…
-	@case='$(CASE)'; CRDEVAL_E2E=1 go test -timeout 4h ./server/app/load -count=1 -v \
+	@case='$(CASE)'; cd server/loadtest && CRDEVAL_E2E=1 go test -timeout 4h ./load -count=1 -v \
 		-run "^TestLoad\$$/($${case//\//)/(})" -args -full \
 		-duration=$(DURATION) -rate=$(RATE) -out='$(abspath $(OUT))' -binary='$(abspath $(BINARY))' -server-flags='$(FLAGS)'
 

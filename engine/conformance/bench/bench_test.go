@@ -39,7 +39,7 @@ var streamLine = regexp.MustCompile(`^stream/crontab  20000 objects  ours [0-9]+
 var convertedLine = regexp.MustCompile(`^convert/[a-z]+  50 objects of [0-9]+ bytes  ours .* speedup [0-9.]+x \(processor .*x\)  bars? .*  GOMAXPROCS=2$`)
 
 // TestCases runs each case that needs no other module once, briefly. The case stream, which builds and starts a server,
-// runs in make conformance only: server/app/load has tests of its own.
+// runs in make conformance only: server/loadtest/load has tests of its own.
 func TestCases(t *testing.T) {
 	pattern, count := "^([^s]|structural).*/crontab(-crd)?$|^convert", len(kinds)+len(convertings)
 	if testenv.Volume(1) > 1 {

@@ -19,10 +19,10 @@ func streamed(o Options, _ string, _ *object) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	o.progress("go test ./server/app/load")
-	run := exec.CommandContext(context.Background(), "go", "test", "./server/app/load", "-count=1", "-v", "-timeout=30m",
+	o.progress("go test ./server/loadtest/load")
+	run := exec.CommandContext(context.Background(), "go", "test", "./load", "-count=1", "-v", "-timeout=30m",
 		"-run=^TestStream$", "-args", "-lengths="+strconv.Itoa(cmp.Or(o.Streamed, 1_000_000))) //nolint:gosec // a number
-	run.Dir, run.Env = root, append(os.Environ(), "CRDEVAL_E2E=1")
+	run.Dir, run.Env = filepath.Join(root, "server", "loadtest"), append(os.Environ(), "CRDEVAL_E2E=1")
 	out, err := run.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestSample: the webhook configurations in deploy/ call existing webhooks. server/app/deploy checks the other objects.
+// TestSample: the webhook configurations in deploy/ call existing webhooks. server/loadtest/deploy checks the other objects.
 func TestSample(t *testing.T) {
 	text, err := os.ReadFile("../../../deploy/webhooks.yaml")
 	if err != nil {

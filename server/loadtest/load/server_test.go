@@ -29,7 +29,8 @@ const samplesDir = "../../../deploy/samples"
 func build(t *testing.T, dir string) string {
 	t.Helper()
 	binary := filepath.Join(dir, "crdeval")
-	command := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", binary, "../../cmd/crdeval")
+	command := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", binary, "./cmd/crdeval")
+	command.Dir = "../.." // in the main module
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
