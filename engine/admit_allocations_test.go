@@ -36,7 +36,7 @@ func TestAllocationsOfAdmit(t *testing.T) {
 		r.Body, r.Old, r.WantObject, r.Handler, r.Whole, r.FieldValidation = c.body.JSON, c.old.JSON, true, true, true, admission.Ignore
 		explained := false
 		if n := testing.AllocsPerRun(100, func() {
-			out, err := d.inner.Admit(context.Background(), &r)
+			out, err := d.compiled.Inner.Admit(context.Background(), &r)
 			if err != nil || out.Rejection != nil {
 				t.Fatal(c.name, err, out.Rejection)
 			}

@@ -92,7 +92,7 @@ type answer struct {
 }
 
 func admitted(d *Definition, r admission.Request) answer {
-	out, err := d.inner.Admit(context.Background(), &r)
+	out, err := d.compiled.Inner.Admit(context.Background(), &r)
 	return answer{out, err}
 }
 

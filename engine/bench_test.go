@@ -49,7 +49,7 @@ func BenchmarkCreateWithObject(b *testing.B) {
 	ctx := context.Background()
 	b.ReportAllocs()
 	for b.Loop() {
-		out, err := d.inner.Write(ctx, &admission.Request{Version: "v1", Body: []byte(cronTab), WantObject: true})
+		out, err := d.compiled.Inner.Write(ctx, &admission.Request{Version: "v1", Body: []byte(cronTab), WantObject: true})
 		if err != nil || out.Rejection != nil || out.Explained {
 			b.Fatal(out, err)
 		}

@@ -23,7 +23,7 @@ func tableCase(t *testing.T, d *Definition, object []byte, want *casefile.Answer
 	if err != nil {
 		t.Fatal(err)
 	}
-	columns := d.inner.Versions[0].Columns
+	columns := d.compiled.Inner.Versions[0].Columns
 	rows := columns.NewRows(table.Target{}, time.Now())
 	defer rows.Release()
 	text, _, err := rows.AppendRows(nil, nil, doc, root, table.RowNone, nil)

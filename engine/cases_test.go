@@ -129,7 +129,7 @@ func (r replies) Convert(context.Context, ConversionRequest) ([][]byte, error) {
 
 func convertCase(t *testing.T, d *Definition, c *casefile.Case, object []byte, want *casefile.Answer) {
 	t.Helper()
-	out, err := d.inner.Convert(context.Background(), &admission.Request{Body: object, Target: c.Request.ToVersion, WantObject: true})
+	out, err := d.compiled.Inner.Convert(context.Background(), &admission.Request{Body: object, Target: c.Request.ToVersion, WantObject: true})
 	if want.Error != "" {
 		if err == nil || err.Error() != want.Error {
 			t.Errorf("error %v, want %s", err, want.Error)
@@ -158,7 +158,7 @@ func writeCase(t *testing.T, d *Definition, c *casefile.Case, object []byte, wan
 		r := admission.Request{
 			Version: "v1", Body: object, Old: c.OldObject, Status: c.Request.Subresource != "", WantObject: true, Exact: way.exact, NoClosures: way.noClosures,
 		}
-		out, err := d.inner.Write(ctx, &r)
+		out, err := d.compiled.Inner.Write(ctx, &r)
 		if err != nil {
 			t.Fatalf("%s: %v", way.name, err)
 		}

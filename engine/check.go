@@ -1,10 +1,7 @@
 package engine
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
 
@@ -12,11 +9,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
-	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
-	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -52,6 +48,7 @@ func withDoc(ctx context.Context, o *Options, f func(*value.Doc) error) error {
 	}
 	err := f(d)
 	d.Release()
+	err = publicError(err)
 	if e := stop.Err(); e != nil {
 		return e
 	}
@@ -65,7 +62,7 @@ func withDoc(ctx context.Context, o *Options, f func(*value.Doc) error) error {
 func check(ctx context.Context, d *value.Doc, manifest Document, o *Options, memory *celcheck.Memory) (
 	*Report, *apiextensionsv1.CustomResourceDefinition, error) {
 	source := definition.Source{Doc: d}
-	m, err := decodeManifest(&source, manifest, o.Limits)
+	m, err := compiled.DecodeManifest(&source, compiled.Document(manifest), o.Limits)
 	if err != nil {
 		return undecodable(&source, err)
 	}
@@ -80,7 +77,7 @@ func check(ctx context.Context, d *value.Doc, manifest Document, o *Options, mem
 		return nil, nil, late // the report may be incomplete
 	}
 	if err != nil {
-		return nil, nil, unreadable("manifest", ReasonManifestUnreadable, err)
+		return nil, nil, compiled.UnreadableManifest("manifest", err)
 	}
 	crd := r.CRD
 	report := &Report{
@@ -142,129 +139,17 @@ func (o *Options) stored(name string) (*definition.Stored, error) {
 	return &definition.Stored{Manifest: m, Generation: existing.Generation, Status: existing.Status}, nil
 }
 
-// decodeManifest parses a manifest into the tree of source and decodes it.
-func decodeManifest(source *definition.Source, manifest Document, l Limits) (m *definition.Manifest, err error) {
-	if manifest.Absent() {
-		return nil, invalid("there is no manifest: send a CustomResourceDefinition as JSON or YAML")
-	}
-	if source.Text, source.YAML, err = manifest.text("manifest"); err != nil {
-		return nil, err
-	}
-	d, text := source.Doc, source.Text
-	if source.YAML {
-		text, _, source.Root, err = d.ConvertYAML(text, value.Request, manifest.Origin, l)
-	} else {
-		source.Root, err = d.ParseAt(text, value.Request, manifest.Origin, l)
-		if errors.As(err, new(*value.SyntaxError)) && json.Valid(text) {
-			source.Root, err = parseWithoutLargeNumbers(source, manifest.Origin, err, l)
-		}
-	}
-	root := source.Root
-	if source.Unread != (value.Position{}) {
-		root = 0 // the tree has other values
-	}
-	var unread error
-	if err != nil {
-		unread, source.Root = unreadable("manifest", ReasonManifestUnreadable, err), 0
-		if text == nil || ReasonOf(unread) != ReasonManifestUnreadable {
-			return nil, unread
-		}
-	}
-	if !d.Grow(compilationMemory(d, text)) {
-		return nil, value.ErrStopped
-	}
-	if m, err = definition.DecodeTree(text, d, root); err != nil {
-		if unread != nil {
-			err = unread
-		}
-		return nil, err
-	}
-	for i := range m.CRD.Spec.Versions {
-		if err := plan.Fits(schema.Of(&m.CRD.Spec.Versions[i])); err != nil {
-			return nil, unreadable("manifest", ReasonManifestUnreadable, err)
-		}
-	}
-	return m, nil
-}
-
-// parseWithoutLargeNumbers parses a JSON text in which numbers are beyond float64. Upstream ignores them in fields that it
-// does not know. The tree has other values at these places, of the same length, so that it can find positions. located is
-// the first error, with its position in the Text of the Origin.
-func parseWithoutLargeNumbers(source *definition.Source, o *Origin, located error, l Limits) (root uint32, _ error) {
-	const most = 100
-	text := bytes.Clone(source.Text)
-	if first, ok := errors.AsType[*value.SyntaxError](located); ok {
-		source.Unread = first.Position()
-	}
-	for range most {
-		source.Doc.Reset()
-		_, err := source.Doc.ParseJSON(text, l)
-		if err == nil {
-			source.Doc.Reset()
-			return source.Doc.ParseAt(text, value.Request, o, l)
-		}
-		syntax, ok := errors.AsType[*value.SyntaxError](err)
-		if !ok || syntax.Offset < 0 {
-			break
-		}
-		for i := syntax.Offset; i < len(text) && bytes.IndexByte([]byte("0123456789.eE+-"), text[i]) >= 0; i++ {
-			text[i] = ' '
-		}
-		text[syntax.Offset] = '1'
-	}
-	source.Doc.Reset()
-	return 0, nil
-}
-
-// The memory that parts of a manifest take while it is decoded, checked and compiled, in bytes. Measured with eleven
-// generated manifests of up to 2.4 MB, such as 30,000 fields with 14,000 rules. The most costly rules are those of
-// different schemas.
-const (
-	memoryPerByte     = 8
-	memoryPerNode     = 128
-	memoryPerObject   = 1 << 10 // such as a schema
-	memoryPerRule     = 10 << 10
-	memoryPerRuleByte = 12
-)
-
-// compilationMemory estimates the memory that decoding, checking and compiling a manifest takes. d has its tree.
-func compilationMemory(d *value.Doc, text []byte) int {
-	size := len(text)*memoryPerByte + len(d.Nodes)*memoryPerNode
-	for i := range d.Nodes {
-		n := &d.Nodes[i]
-		switch {
-		case n.Kind == value.Object:
-			size += memoryPerObject
-		case n.Kind == value.String && d.Key(uint32(i)) == "rule":
-			size += memoryPerRule + int(n.End-n.Off)*memoryPerRuleByte
-		}
-	}
-	return size
-}
-
 // undecodable returns the report or the error for a manifest that could not be decoded.
 func undecodable(source *definition.Source, err error) (*Report, *apiextensionsv1.CustomResourceDefinition, error) {
-	if errors.As(err, new(*value.LimitError)) && ReasonOf(err) == "" {
-		return nil, nil, unreadable("manifest", ReasonManifestUnreadable, err)
-	}
-	var decode *definition.DecodeError
-	if ReasonOf(err) != "" || !errors.As(err, &decode) {
-		return nil, nil, err
-	}
-	switch decode.Reason {
-	case definition.NotCRD:
-		return nil, nil, failed(ReasonNotACRD, "manifest", err)
-	case definition.Unreadable:
-		if text, at := source.UnreadableType(); text != "" {
-			return nil, nil, &Error{Reason: ReasonManifestUnreadable, Message: "manifest: " + text, Position: &at, Err: err}
-		}
-		return nil, nil, failed(ReasonManifestUnreadable, "manifest", err)
+	decode, err := compiled.Undecodable(source, err)
+	if err != nil {
+		return nil, nil, publicError(err)
 	}
 	report := &Report{
-		LowestMinor: OldestMinor, Rejection: badRequest(err), Violations: problemViolations(source.Undecodable(decode)),
+		LowestMinor: OldestMinor, Rejection: badRequest(decode), Violations: problemViolations(source.Undecodable(decode)),
 	}
 	if c := source.Doc.Field(source.Root, "metadata"); c != 0 {
-		report.Name = string([]byte(stringField(source.Doc, c, "name")))
+		report.Name = string([]byte(compiled.StringField(source.Doc, c, "name")))
 	}
 	return report, nil, nil
 }

@@ -11,6 +11,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
+	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
@@ -25,7 +26,8 @@ func Check(ctx context.Context, manifest Document, o Options) (_ *Report, err er
 	defer Recover(&err)
 	memory := celcheck.NewMemory()
 	return checkThen(ctx, manifest, &o, memory, func(report *Report, crd *apiextensionsv1.CustomResourceDefinition) (err error) {
-		report.Conversion, _, err = compileConversion(ctx, crd, o, memory)
+		c, err := compiled.CompileConversion(ctx, crd, compiled.Document(o.Conversion), o.Limits, memory)
+		report.conversion, report.Conversion = c, conversionReport(c)
 		return err
 	})
 }
@@ -37,7 +39,7 @@ func Compile(ctx context.Context, manifest Document, o Options) (d *Definition, 
 	memory := celcheck.NewMemory()
 	report, err := checkThen(ctx, manifest, &o, memory, func(report *Report, crd *apiextensionsv1.CustomResourceDefinition) (err error) {
 		if d, err = compile(ctx, crd, o, memory); err == nil {
-			report.Conversion = d.conversion
+			report.conversion, report.Conversion = d.compiled.Conversion, d.conversion
 		}
 		return err
 	})
@@ -59,7 +61,7 @@ func CompileStored(ctx context.Context, canonical []byte, o Options) (d *Definit
 		if err != nil {
 			root = 0 // DecodeTree reports the error
 		}
-		if errors.Is(err, value.ErrStopped) || !doc.Grow(compilationMemory(doc, canonical)) {
+		if errors.Is(err, value.ErrStopped) || !doc.Grow(compiled.CompilationMemory(doc, canonical)) {
 			return value.ErrStopped
 		}
 		m, err := definition.DecodeTree(canonical, doc, root)
@@ -87,7 +89,7 @@ func CompileAsStored(ctx context.Context, manifest Document, o Options) (
 		return nil, nil, err
 	}
 	err = withDoc(ctx, &o, func(doc *value.Doc) error {
-		m, err := decodeManifest(&definition.Source{Doc: doc}, manifest, o.Limits)
+		m, err := compiled.DecodeManifest(&definition.Source{Doc: doc}, compiled.Document(manifest), o.Limits)
 		if err == nil {
 			err = m.CheckStored()
 		}
@@ -107,7 +109,7 @@ func CompileAsStored(ctx context.Context, manifest Document, o Options) (
 	})
 	if err != nil {
 		if ReasonOf(err) == "" {
-			err = unreadable("manifest", ReasonManifestUnreadable, err)
+			err = faultError(compiled.UnreadableManifest("manifest", err))
 		}
 		return nil, nil, err
 	}
@@ -172,33 +174,32 @@ func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition,
 	if !o.Conversion.Absent() {
 		parts = append(parts, "conversion", string(o.Conversion.JSON), string(o.Conversion.YAML))
 	}
-	d := &Definition{
-		plural: crd.Spec.Names.Plural, scope: crd.Spec.Scope, observer: o.Observer, limits: o.Limits,
-		versions: definition.DescribeVersions(crd, memory.Survey), inner: admission.Describe(crd, memory.Survey),
-		revision: schema.Revision(canonical, parts...), manifest: canonical, size: int64(len(canonical)) + definitionSize,
-	}
+	d := &Definition{observer: o.Observer, compiled: compiled.Definition{
+		Inner: admission.Describe(crd, memory.Survey), Scope: crd.Spec.Scope, Limits: o.Limits,
+		Versions: definition.DescribeVersions(crd, memory.Survey), Revision: schema.Revision(canonical, parts...),
+		Manifest: canonical, Size: int64(len(canonical)) + definitionSize,
+	}}
 	if c := o.Converter; c != nil {
-		d.inner.Converter = func(
+		d.compiled.Inner.Converter = func(
 			ctx context.Context, crd string, webhook *apiextensionsv1.WebhookConversion, desired string, objects [][]byte,
 		) ([][]byte, error) {
-			if all, ok := ctx.Value(conversionsKey{}).(*conversions); ok && len(objects) == 1 {
-				if result, found := all.convert(objects[0]); found {
-					return [][]byte{result.object}, result.err
-				}
+			if result, err, found := compiled.ConvertedAhead(ctx, objects); found {
+				return result, err
 			}
 			return c.Convert(ctx, ConversionRequest{CRD: crd, Webhook: webhook, DesiredAPIVersion: desired, Objects: objects})
 		}
 	}
-	d.inner.Terminating = o.Terminating
-	if d.conversion, d.inner.Lenses, err = compileConversion(ctx, crd, o, memory); err != nil {
+	d.compiled.Inner.Terminating = o.Terminating
+	if d.compiled.Conversion, err = compiled.CompileConversion(ctx, crd, compiled.Document(o.Conversion), o.Limits, memory); err != nil {
 		return nil, err
 	}
-	if d.conversion != nil {
-		d.inner.Declared = true
-		d.size += d.inner.Lenses.Size() + int64(len(o.Conversion.JSON)+len(o.Conversion.YAML))
+	if d.compiled.Conversion != nil {
+		d.conversion = conversionReport(d.compiled.Conversion)
+		d.compiled.Inner.Declared, d.compiled.Inner.Lenses = true, d.compiled.Conversion.Lenses
+		d.compiled.Size += d.compiled.Inner.Lenses.Size() + int64(len(o.Conversion.JSON)+len(o.Conversion.YAML))
 	}
-	if d.desired, err = definition.NewDesiredStatus(ctx, crd, o.Limits); err != nil {
-		return nil, unreadable("CRD "+crd.Name, ReasonManifestUnreadable, err)
+	if d.compiled.Desired, err = definition.NewDesiredStatus(ctx, crd, o.Limits); err != nil {
+		return nil, compiled.UnreadableManifest("CRD "+crd.Name, err)
 	}
 	for i := range crd.Spec.Versions {
 		if err := d.compileVersion(ctx, crd, i, o, memory); err != nil {
@@ -223,10 +224,10 @@ func (d *Definition) compileVersion(
 	ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, i int, o Options, memory *celcheck.Memory,
 ) error {
 	start := time.Now()
-	version, inner := &crd.Spec.Versions[i], d.inner.Versions[i]
+	version, inner := &crd.Spec.Versions[i], d.compiled.Inner.Versions[i]
 	s := schema.Of(version)
 	for j := max(0, i-mostCompared); j < i; j++ {
-		other := d.inner.Versions[j]
+		other := d.compiled.Inner.Versions[j]
 		if other.HasStatus == inner.HasStatus && reflect.DeepEqual(schema.Of(&crd.Spec.Versions[j]), s) {
 			inner.Plan = other.Plan
 			break
@@ -234,7 +235,7 @@ func (d *Definition) compileVersion(
 	}
 	bytes := versionSize + inner.Selectable.Size + inner.Columns.Size()
 	if inner.Plan == nil {
-		compiled, err := plan.Compile(s, plan.Options{
+		p, err := plan.Compile(s, plan.Options{
 			PreserveUnknown: crd.Spec.PreserveUnknownFields, StatusSubresource: inner.HasStatus,
 			KubernetesMinor: o.KubernetesMinor, Rules: plan.RulesOfResource, Context: ctx, Memory: memory,
 		})
@@ -242,15 +243,15 @@ func (d *Definition) compileVersion(
 			return failed(ReasonItemDeadline, "the call ended before the CRD was compiled", late)
 		}
 		if err != nil {
-			return unreadable("CRD "+crd.Name+", version "+version.Name, ReasonManifestUnreadable, err)
+			return compiled.UnreadableManifest("CRD "+crd.Name+", version "+version.Name, err)
 		}
-		inner.Plan = compiled
-		bytes += compiled.Size()
+		inner.Plan = p
+		bytes += p.Size()
 	}
-	d.size += bytes
+	d.compiled.Size += bytes
 	if d.observer != nil {
 		d.observer.Compiled(ctx, CompileEvent{
-			CRD: crd.Name, Revision: d.revision, Version: version.Name, Duration: time.Since(start), Bytes: bytes,
+			CRD: crd.Name, Revision: d.compiled.Revision, Version: version.Name, Duration: time.Since(start), Bytes: bytes,
 		})
 	}
 	return nil

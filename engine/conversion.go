@@ -6,14 +6,9 @@ import (
 	"fmt"
 	"strings"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
-
+	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/lens"
-	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
-	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -72,7 +67,7 @@ func IsConversion(doc Document, l Limits) (crd string, ok bool, err error) {
 	d := value.Acquire()
 	root, err := doc.parse(d, "document", l)
 	if err == nil && lens.IsFile(d, root) {
-		crd, ok = strings.Clone(stringField(d, root, "crd")), true
+		crd, ok = strings.Clone(compiled.StringField(d, root, "crd")), true
 	}
 	d.Release()
 	return crd, ok, err
@@ -89,18 +84,18 @@ func (d *Definition) Conversion() *ConversionReport { return d.conversion }
 // an *Error with ReasonConversionFailed, and names the object, the rule and the value.
 func (d *Definition) AppendConverted(ctx context.Context, dst, object []byte, version string, whole bool) (_ []byte, err error) {
 	defer Recover(&err)
-	if d.conversion == nil {
+	if d.compiled.Conversion == nil {
 		return nil, &Error{Reason: ReasonConversionUnavailable, Message: d.Name() + " has no conversion rules: compile it with Options.Conversion"}
 	}
-	if d.inner.Find(version) == nil {
+	if d.compiled.Inner.Find(version) == nil {
 		return nil, &Error{Reason: ReasonVersionNotFound, Message: fmt.Sprintf("%s has no version %q", d.Name(), version)}
 	}
 	doc := value.Acquire() // not released by defer: after a panic it must not return to the pool
 	doc.StopOn(interrupt.Of(ctx))
-	root, err := JSON(object).parse(doc, "object", d.limits)
+	root, err := JSON(object).parse(doc, "object", d.compiled.Limits)
 	if err == nil {
 		if dst, err = d.appendConverted(ctx, dst, doc, root, version, whole); err != nil && ctx.Err() != nil {
-			err = tooLate(ctx.Err())
+			err = compiled.TooLate(ctx.Err())
 		}
 	}
 	doc.Release()
@@ -110,16 +105,16 @@ func (d *Definition) AppendConverted(ctx context.Context, dst, object []byte, ve
 func (d *Definition) appendConverted(
 	ctx context.Context, dst []byte, doc *value.Doc, root uint32, version string, whole bool,
 ) ([]byte, error) {
-	group, from, _ := strings.Cut(stringField(doc, root, "apiVersion"), "/")
+	group, from, _ := strings.Cut(compiled.StringField(doc, root, "apiVersion"), "/")
 	switch {
-	case group != d.Group() || d.inner.Find(from) == nil:
+	case group != d.Group() || d.compiled.Inner.Find(from) == nil:
 		return nil, &Error{Reason: ReasonVersionNotFound, Message: fmt.Sprintf(
 			"the apiVersion %q of the object is not one of %s", group+"/"+from, d.Name())}
-	case stringField(doc, root, "kind") != d.Kind():
+	case compiled.StringField(doc, root, "kind") != d.Kind():
 		return nil, &Error{Reason: ReasonObjectUnreadable, Message: fmt.Sprintf(
-			"the kind %q of the object is not that of %s", stringField(doc, root, "kind"), d.Name())}
+			"the kind %q of the object is not that of %s", compiled.StringField(doc, root, "kind"), d.Name())}
 	case from != version:
-		if err := d.inner.Rewrite(ctx, doc, root, from, version, whole); err != nil {
+		if err := d.compiled.Inner.Rewrite(ctx, doc, root, from, version, whole); err != nil {
 			var limit *value.LimitError
 			if errors.As(err, &limit) {
 				return nil, limitExceeded(err.Error(), limit, err)
@@ -130,47 +125,13 @@ func (d *Definition) appendConverted(
 	return doc.AppendDecoded(dst, root), nil
 }
 
-// compileConversion compiles the rules of o.Conversion for an accepted CRD. The set is nil if the rules have
-// violations. Report and set are nil without rules.
-func compileConversion(
-	ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, o Options, memory *celcheck.Memory,
-) (*ConversionReport, *lens.Set, error) {
-	if o.Conversion.Absent() {
-		return nil, nil, nil
+// conversionReport returns the public form of compiled rules, nil for nil.
+func conversionReport(c *compiled.Conversion) *ConversionReport {
+	if c == nil {
+		return nil
 	}
-	d := value.Acquire() // not released by defer: after a panic it must not return to the pool
-	root, err := o.Conversion.parse(d, "conversion rules", o.Limits)
-	if err != nil {
-		d.Release()
-		return nil, nil, err
-	}
-	f, found := lens.Read(d, root)
-	var set *lens.Set
-	if f != nil {
-		found = misplaced(f, crd)
-	}
-	if len(found) == 0 {
-		versions := make([]lens.Version, len(crd.Spec.Versions))
-		for i := range crd.Spec.Versions {
-			v := &crd.Spec.Versions[i]
-			versions[i] = lens.Version{Name: v.Name, APIVersion: crd.Spec.Group + "/" + v.Name, Schema: schema.Of(v)}
-			if versions[i].Schema == nil {
-				preserve := true
-				versions[i].Schema = &schema.Props{Type: "object", XPreserveUnknownFields: &preserve}
-			}
-		}
-		set, found, err = lens.Compile(ctx, f, versions, memory)
-	}
-	report := &ConversionReport{Accepted: set != nil}
-	for i := range found {
-		found[i].Position = d.PositionAt(found[i].Path)
-	}
-	report.Violations = violations(found)
-	d.Release()
-	if err != nil {
-		return nil, nil, failed(ReasonItemDeadline, "the call ended before the conversion rules were compiled", err)
-	}
-	if set != nil {
+	report := &ConversionReport{Accepted: c.Lenses != nil, Violations: violations(c.Violations)}
+	if set := c.Lenses; set != nil {
 		report.Hub, report.Coverage = set.Hub(), set.Coverage()
 		for _, r := range set.Rules() {
 			report.Rules = append(report.Rules, ConversionRule{
@@ -179,22 +140,7 @@ func compileConversion(
 			})
 		}
 	}
-	return report, set, nil
-}
-
-// misplaced returns a violation if the rules are for another CRD, or if API servers convert its objects without a
-// webhook.
-func misplaced(f *lens.File, crd *apiextensionsv1.CustomResourceDefinition) []violation.Violation {
-	at := value.Path{value.Name("crd")}
-	switch {
-	case f.CRD != crd.Name:
-		return []violation.Violation{violation.Of(violation.Convert, field.Invalid(field.NewPath("crd"), f.CRD,
-			"the rules are for another CRD than "+crd.Name), at)}
-	case crd.Spec.Conversion == nil || crd.Spec.Conversion.Strategy != apiextensionsv1.WebhookConverter:
-		return []violation.Violation{violation.Of(violation.Convert, field.Forbidden(field.NewPath("crd"), fmt.Sprintf(
-			"spec.conversion.strategy of %s is None, so an API server would not call a webhook: set it to Webhook", crd.Name)), at)}
-	}
-	return nil
+	return report
 }
 
 // ConversionLaw is the result of testing one law on generated objects.

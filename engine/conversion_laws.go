@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
+	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/laws"
 	"github.com/crdeval/crdeval/engine/internal/lens"
@@ -23,14 +24,14 @@ func (d *Definition) TestConversion(ctx context.Context, n int, seed uint64) (_ 
 	if n < 1 {
 		return nil, &Error{Reason: ReasonInvalidArgument, Message: fmt.Sprintf("n is %d: test at least 1 object", n)}
 	}
-	if d.conversion == nil || !d.conversion.Accepted {
+	if d.compiled.Inner.Lenses == nil {
 		return nil, nil
 	}
-	m, err := definition.Decode(d.manifest)
+	m, err := definition.Decode(d.compiled.Manifest)
 	if err != nil {
 		return nil, failed(ReasonInternal, "CRD "+d.Name(), err)
 	}
-	versions, hints := map[string]*laws.Version{}, d.inner.Lenses.Hints()
+	versions, hints := map[string]*laws.Version{}, d.compiled.Inner.Lenses.Hints()
 	for i := range m.CRD.Spec.Versions {
 		v := &m.CRD.Spec.Versions[i]
 		versions[v.Name] = &laws.Version{Name: v.Name, Judge: d.judge(v.Name), Generator: sample.New(schema.Of(v), sample.Options{
@@ -40,9 +41,9 @@ func (d *Definition) TestConversion(ctx context.Context, n int, seed uint64) (_ 
 	var list []ConversionLaw
 	for _, direction := range d.directions() {
 		from, to := direction[0], direction[1]
-		results, err := laws.Test(ctx, d.inner.Lenses, versions[from], versions[to], d.via(from, to), n, seed)
+		results, err := laws.Test(ctx, d.compiled.Inner.Lenses, versions[from], versions[to], d.via(from, to), n, seed)
 		if err != nil {
-			return nil, tooLate(err)
+			return nil, publicError(compiled.TooLate(err))
 		}
 		for _, r := range results {
 			list = append(list, ConversionLaw{Law: string(r.Law), Between: direction, Objects: r.Objects,
@@ -55,10 +56,10 @@ func (d *Definition) TestConversion(ctx context.Context, n int, seed uint64) (_ 
 
 // directions returns the source and target of each conversion: first those with rules, then those through the hub.
 func (d *Definition) directions() (all [][2]string) {
-	all = d.inner.Lenses.Pairs()
-	for i := range d.versions {
-		for j := range d.versions {
-			if from, to := d.versions[i].Name, d.versions[j].Name; i != j && d.via(from, to) != "" {
+	all = d.compiled.Inner.Lenses.Pairs()
+	for i := range d.compiled.Versions {
+		for j := range d.compiled.Versions {
+			if from, to := d.compiled.Versions[i].Name, d.compiled.Versions[j].Name; i != j && d.via(from, to) != "" {
 				all = append(all, [2]string{from, to})
 			}
 		}
@@ -68,25 +69,25 @@ func (d *Definition) directions() (all [][2]string) {
 
 // via returns the hub if conversions go through it, and "" if the pair has rules.
 func (d *Definition) via(from, to string) string {
-	if slices.Contains(d.inner.Lenses.Pairs(), [2]string{from, to}) {
+	if slices.Contains(d.compiled.Inner.Lenses.Pairs(), [2]string{from, to}) {
 		return ""
 	}
-	return d.inner.Lenses.Hub()
+	return d.compiled.Inner.Lenses.Hub()
 }
 
 // excepts reports whether the rules of a conversion except a law. Through the hub, those of either half count.
 func (d *Definition) excepts(from, to string, law lens.Law) bool {
 	via := d.via(from, to)
 	if via == "" {
-		return d.inner.Lenses.Excepts(from, to, law)
+		return d.compiled.Inner.Lenses.Excepts(from, to, law)
 	}
-	return d.inner.Lenses.Excepts(from, via, law) || d.inner.Lenses.Excepts(via, to, law)
+	return d.compiled.Inner.Lenses.Excepts(from, via, law) || d.compiled.Inner.Lenses.Excepts(via, to, law)
 }
 
 // judge returns a function that validates objects of a version.
 func (d *Definition) judge(version string) func(context.Context, []byte) (laws.Verdict, error) {
 	return func(ctx context.Context, object []byte) (laws.Verdict, error) {
-		out, err := d.inner.Judge(ctx, &admission.Request{Version: version, Body: object, Limits: d.limits, WantObject: true})
+		out, err := d.compiled.Inner.Judge(ctx, &admission.Request{Version: version, Body: object, Limits: d.compiled.Limits, WantObject: true})
 		if err != nil {
 			return laws.Verdict{}, err
 		}

@@ -9,6 +9,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/compare"
+	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/value"
@@ -162,7 +163,7 @@ func readCompared(manifest Document, what string, l Limits) (_ *compared, err er
 		}
 	}()
 	source := definition.Source{Doc: c.doc}
-	m, err := decodeManifest(&source, manifest, l)
+	m, err := compiled.DecodeManifest(&source, compiled.Document(manifest), l)
 	if c.root = source.Root; c.root != 0 {
 		c.finder = c.doc.Finder()
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
@@ -124,7 +125,7 @@ func (e *ChangeCounterexample) find(ctx context.Context, old, new *Definition, d
 	c := &diff.Changes[e.Change]
 	for k := range searches {
 		if err := ctx.Err(); err != nil {
-			return tooLate(err)
+			return publicError(compiled.TooLate(err))
 		}
 		s := &searches[k]
 		s.Tries, s.Seed, s.FieldValidation = cmp.Or(o.Tries, DefaultTries), o.Seed, FieldValidationStrict

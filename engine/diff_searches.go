@@ -30,7 +30,7 @@ func searchesFor(c *Change, old, new *Definition) (searches []DistinguishOptions
 	if o.Version == "" {
 		o.Version = old.sampleVersion()
 	}
-	switch before := old.version(o.Version); {
+	switch before := old.compiled.Version(o.Version); {
 	case c.Class == Compatible:
 		return nil, ""
 	case before == nil || !before.Served:
@@ -158,7 +158,7 @@ func searchesInSchema(o DistinguishOptions, c *Change, old, new *Definition) (al
 
 // haveStatus reports whether a version has the subresource status in both CRDs. Then creations drop the status.
 func haveStatus(version string, old, new *Definition) bool {
-	a, b := old.version(version), new.version(version)
+	a, b := old.compiled.Version(version), new.compiled.Version(version)
 	return a != nil && b != nil && a.HasStatus && b.HasStatus
 }
 
@@ -214,7 +214,7 @@ func reasonFor(c *Change) func(*search.Aim, *reply) bool {
 
 // crdVersion returns a version as the CRD declares it, or nil.
 func (d *Definition) crdVersion(name string) *apiextensionsv1.CustomResourceDefinitionVersion {
-	m, err := definition.Decode(d.manifest)
+	m, err := definition.Decode(d.compiled.Manifest)
 	if err != nil {
 		return nil
 	}
@@ -284,14 +284,14 @@ func withChange(ctx context.Context, old, new *Definition, c *Change) (d *Defini
 	if err != nil {
 		return nil, "", failed(ReasonInternal, "CRD "+old.Name(), err)
 	}
-	d, _, err = Compile(ctx, JSON(text), Options{Limits: old.limits})
+	d, _, err = Compile(ctx, JSON(text), Options{Limits: old.compiled.Limits})
 	return d, pointer, err
 }
 
 // schemaNode decodes the manifest of a definition, and returns it with the node of a schema at a JSON pointer. The node
 // is nil if the schema does not have it.
 func schemaNode(d *Definition, version, pointer string) (manifest, node map[string]any, err error) {
-	reader := json.NewDecoder(bytes.NewReader(d.manifest))
+	reader := json.NewDecoder(bytes.NewReader(d.compiled.Manifest))
 	reader.UseNumber()
 	if err := reader.Decode(&manifest); err != nil {
 		return nil, nil, failed(ReasonInternal, "CRD "+d.Name(), err)

@@ -38,8 +38,8 @@ type CRD struct {
 // CRD describes the CRD with a status.
 func (d *Definition) CRD(status Status) CRD {
 	return CRD{
-		Name: d.Name(), Scope: d.scope, Revision: d.revision, Versions: d.versions, Desired: d.desired, Status: status,
-		Manifest: func(context.Context) ([]byte, error) { return d.manifest, nil },
+		Name: d.Name(), Scope: d.Scope(), Revision: d.Revision(), Versions: d.Versions(), Desired: d.DesiredStatus(), Status: status,
+		Manifest: func(context.Context) ([]byte, error) { return d.Manifest(), nil },
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/compare"
+	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/sample"
 	"github.com/crdeval/crdeval/engine/internal/schema"
@@ -181,9 +182,9 @@ func (g *goal) run(s *search.Search) (*Distinction, int, error) {
 }
 
 func versionNames(d *Definition) string {
-	names := make([]string, len(d.versions))
-	for i := range d.versions {
-		names[i] = d.versions[i].Name
+	names := make([]string, len(d.compiled.Versions))
+	for i := range d.compiled.Versions {
+		names[i] = d.compiled.Versions[i].Name
 	}
 	return strings.Join(names, ", ")
 }
@@ -260,7 +261,7 @@ type subject struct {
 }
 
 func newSubject(d *Definition, o *DistinguishOptions) (*subject, error) {
-	m, err := definition.Decode(d.manifest)
+	m, err := definition.Decode(d.compiled.Manifest)
 	if err != nil {
 		return nil, failed(ReasonInternal, "CRD "+d.Name(), err)
 	}
@@ -268,7 +269,7 @@ func newSubject(d *Definition, o *DistinguishOptions) (*subject, error) {
 		missing: "the version " + o.Version + " is not served", stored: map[string][]byte{}}
 	if v := schema.Find(m.CRD, o.Version); v != nil {
 		if s.schema = schema.Of(v); v.Served {
-			s.version = d.version(o.Version)
+			s.version = d.compiled.Version(o.Version)
 		}
 	}
 	return s, nil
@@ -391,7 +392,7 @@ func (s *subject) evaluate(ctx context.Context, object, old []byte, wanted bool)
 	if s.version == nil {
 		return &reply{faults: []sample.Fault{{}}, pointers: []string{""}}, nil
 	}
-	out, err := s.inner.Write(ctx, &admission.Request{Version: s.name, Body: object, Old: old, Limits: s.limits,
+	out, err := s.compiled.Inner.Write(ctx, &admission.Request{Version: s.name, Body: object, Old: old, Limits: s.compiled.Limits,
 		Handler: true, CompleteMetadata: old != nil, StrictApart: true, WantObject: wanted,
 		Status: old != nil && s.subresource == "status", Scale: old != nil && s.subresource == "scale",
 		FieldValidation: map[bool]FieldValidation{
@@ -456,7 +457,7 @@ func (s *subject) create(ctx context.Context, object, old []byte) ([]byte, error
 // verdict returns the public verdict on an object.
 func (s *subject) verdict(ctx context.Context, d *Distinction) (*Verdict, error) {
 	if s.version == nil {
-		return &Verdict{Revision: s.revision, Rejection: &Rejection{
+		return &Verdict{Revision: s.Revision(), Rejection: &Rejection{
 			Code: http.StatusNotFound, Reason: string(metav1.StatusReasonNotFound),
 			Message: "the server could not find the requested resource", Cause: s.missing,
 		}}, nil
@@ -480,7 +481,7 @@ type goal struct {
 
 func (g *goal) answer(p search.Pair) (out search.Answer, err error) {
 	if err := g.ctx.Err(); err != nil {
-		return out, tooLate(err)
+		return out, publicError(compiled.TooLate(err))
 	}
 	old, rejected, err := g.before(p)
 	if err != nil || rejected != nil {
@@ -527,7 +528,7 @@ func (g *goal) answer(p search.Pair) (out search.Answer, err error) {
 // field at an aim.
 func (g *goal) answerIgnored(p search.Pair) (out search.Answer, err error) {
 	if err := g.ctx.Err(); err != nil {
-		return out, tooLate(err)
+		return out, publicError(compiled.TooLate(err))
 	}
 	object := p.Object.JSON()
 	for _, s := range []*subject{g.a, g.b} {

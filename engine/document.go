@@ -3,6 +3,7 @@ package engine
 import (
 	"strings"
 
+	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/lens"
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -38,40 +39,14 @@ func (d Document) Absent() bool { return d.JSON == nil && d.YAML == nil }
 
 // text returns the text of a document and whether it is YAML. Errors call the document what.
 func (d Document) text(what string) (text []byte, isYAML bool, err error) {
-	switch {
-	case d.Absent():
-		return nil, false, invalid("there is no %s", what)
-	case d.JSON != nil && d.YAML != nil:
-		return nil, false, invalid("the %s has both JSON and YAML: send one of them", what)
-	case d.YAML != nil:
-		return d.YAML, true, nil
-	}
-	return d.JSON, false, nil
+	text, isYAML, err = compiled.Document(d).Text(what)
+	return text, isYAML, publicError(err)
 }
 
 // parse parses a document into doc. Errors call the document what.
 func (d Document) parse(doc *value.Doc, what string, l Limits) (root uint32, err error) {
-	text, isYAML, err := d.text(what)
-	if err != nil {
-		return 0, err
-	}
-	if isYAML {
-		_, _, root, err = doc.ConvertYAML(text, value.Request, d.Origin, l)
-	} else {
-		root, err = doc.ParseAt(text, value.Request, d.Origin, l)
-	}
-	if err != nil {
-		return 0, unreadable(what, ReasonObjectUnreadable, err)
-	}
-	return root, nil
-}
-
-// stringField returns the value of a member of an object if it is a string, else "". It is valid until doc is reset.
-func stringField(doc *value.Doc, object uint32, name string) string {
-	if c := doc.Field(object, name); c != 0 && doc.Nodes[c].Kind == value.String {
-		return doc.Str(c)
-	}
-	return ""
+	root, err = compiled.Document(d).Parse(doc, what, l)
+	return root, publicError(err)
 }
 
 // TypeMetaOf returns the apiVersion and kind at the root of a document, "" where they are absent or not strings. Most
@@ -86,8 +61,8 @@ func TypeMetaOf(doc Document, l Limits) (apiVersion, kind string, err error) {
 	d := value.Acquire()
 	root, err := doc.parse(d, "document", l)
 	if err == nil {
-		apiVersion = strings.Clone(stringField(d, root, "apiVersion"))
-		kind = strings.Clone(stringField(d, root, "kind"))
+		apiVersion = strings.Clone(compiled.StringField(d, root, "apiVersion"))
+		kind = strings.Clone(compiled.StringField(d, root, "kind"))
 	}
 	d.Release()
 	return apiVersion, kind, err
@@ -116,7 +91,7 @@ func IdentityOf(doc Document, l Limits) (id Identity, err error) {
 }
 
 func identityOf(d *value.Doc, root uint32) (id Identity) {
-	text := func(object uint32, name string) string { return strings.Clone(stringField(d, object, name)) }
+	text := func(object uint32, name string) string { return strings.Clone(compiled.StringField(d, object, name)) }
 	id.APIVersion, id.Kind = text(root, "apiVersion"), text(root, "kind")
 	if metadata := d.Field(root, "metadata"); metadata != 0 {
 		id.Name, id.GenerateName, id.Namespace = text(metadata, "name"), text(metadata, "generateName"), text(metadata, "namespace")

@@ -6,7 +6,6 @@ import (
 	"runtime/debug"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
-	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -129,25 +128,19 @@ func within(what string, err error) *Error {
 	return &e
 }
 
-// unreadable returns the Error for an error of package value. what begins the message.
-func unreadable(what string, reason Reason, err error) error {
-	var limit *value.LimitError
-	if errors.As(err, &limit) {
-		return limitExceeded(what+": "+limit.Error(), limit, err)
-	}
-	e := &Error{Reason: reason, Message: what + ": " + err.Error(), Err: err}
-	if syntax, ok := errors.AsType[*value.SyntaxError](err); ok {
-		if syntax.Located() {
-			e.Message = syntax.Sentence() // callers know which document is at the position
-		}
-		e.Violations = violations([]violation.Violation{admission.SyntaxReason(err)})
-		e.Position = e.Violations[0].Position
-	}
-	return e
-}
-
 func limitExceeded(message string, limit *value.LimitError, err error) *Error {
 	return &Error{Reason: ReasonLimitExceeded, Message: message, Limit: limit.Maximum, Actual: limit.Actual, Err: err}
+}
+
+// publicError returns the Error for a *admission.Fault. It returns other errors as they are.
+func publicError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if f, ok := errors.AsType[*admission.Fault](err); ok && ReasonOf(err) == "" {
+		return faultError(f)
+	}
+	return err
 }
 
 // faultError returns the Error for an error of package admission.
@@ -159,6 +152,9 @@ func faultError(err error) *Error {
 	e := &Error{Reason: Reason(f.Code), Message: f.Text, Rejection: f.Rejection, Violations: violations(f.Violations), Err: f.Cause}
 	if f.Limit != nil {
 		e.Limit, e.Actual = f.Limit.Maximum, f.Limit.Actual
+	}
+	if at := f.Position; at != (Position{}) {
+		e.Position = &at
 	}
 	return e
 }

@@ -24,20 +24,20 @@ func (d *Definition) Admit(ctx context.Context, item Item, o EvaluationOptions) 
 // Prune returns the object with its metadata coerced and without the fields that the schema does not declare. Nulls
 // remain, and nothing is defaulted.
 func (d *Definition) Prune(ctx context.Context, item Item, o EvaluationOptions) (*Transformed, error) {
-	return d.transform(ctx, CallPrune, &item, &o, d.inner.Prune)
+	return d.transform(ctx, CallPrune, &item, &o, d.compiled.Inner.Prune)
 }
 
 // Default returns the object with defaults filled in and, unless o.KeepNulls is set, without nulls in fields that are
 // not nullable. Nothing is pruned, and metadata is not changed.
 func (d *Definition) Default(ctx context.Context, item Item, o EvaluationOptions) (*Transformed, error) {
-	return d.transform(ctx, CallDefault, &item, &o, d.inner.Default)
+	return d.transform(ctx, CallDefault, &item, &o, d.compiled.Inner.Default)
 }
 
 // Read returns what the API server returns for bytes in its storage. Malformed metadata is dropped instead of rejected
 // and the generation repaired. The object is pruned, nulls are dropped, and it is defaulted at its own version. With a
 // TargetVersion it is then converted and coerced to that version's schema, without more defaulting.
 func (d *Definition) Read(ctx context.Context, item Item, o EvaluationOptions) (*Transformed, error) {
-	return d.transform(ctx, CallRead, &item, &o, d.inner.Read)
+	return d.transform(ctx, CallRead, &item, &o, d.compiled.Inner.Read)
 }
 
 // Convert returns the object converted to the TargetVersion and coerced to that version's schema.
@@ -45,7 +45,7 @@ func (d *Definition) Convert(ctx context.Context, item Item, o EvaluationOptions
 	if o.TargetVersion == "" {
 		return nil, invalid("there is no target version: say which of the CRD's versions to convert to")
 	}
-	return d.transform(ctx, CallConvert, &item, &o, d.inner.Convert)
+	return d.transform(ctx, CallConvert, &item, &o, d.compiled.Inner.Convert)
 }
 
 // write implements Validate and Admit.
@@ -77,16 +77,16 @@ func (d *Definition) write(ctx context.Context, call Call, item *Item, o *Evalua
 	case StageValidate:
 		r.Stage, r.Defaulted = admission.StageFinish, true
 	}
-	v := &Verdict{Revision: d.revision}
+	v := &Verdict{Revision: d.compiled.Revision}
 	presenter := newPresenter(&r, o.Include)
 	var out admission.Outcome
 	if call == CallAdmit {
 		r.WantObject, r.WantChanged = o.View != ViewNone, o.View == ViewChanged
 	}
 	if call == CallAdmit && o.Stage != StageValidate {
-		out, err = d.inner.Admit(ctx, &r)
+		out, err = d.compiled.Inner.Admit(ctx, &r)
 	} else {
-		out, err = d.inner.Write(ctx, &r)
+		out, err = d.compiled.Inner.Write(ctx, &r)
 	}
 	if err == nil && o.WithStatus && out.Rejection != nil {
 		v.Status, err = out.Rejection.Status()
@@ -154,7 +154,7 @@ func (d *Definition) transform(ctx context.Context, call Call, item *Item, o *Ev
 	}
 	t := &Transformed{
 		Object: out.Object, Changed: out.Changed, Pruned: changes(out.Pruned), Defaulted: changes(out.Defaulted),
-		OmittedChanges: out.OmittedChanges, Revision: d.revision,
+		OmittedChanges: out.OmittedChanges, Revision: d.compiled.Revision,
 	}
 	t.Presentation, t.Warnings = presenter.result(warnings(out.Warnings))
 	if o.View == ViewChanged && !t.Changed {
@@ -169,7 +169,7 @@ func (d *Definition) transform(ctx context.Context, call Call, item *Item, o *Ev
 
 // request checks the options and parts of an item that all calls share.
 func (d *Definition) request(item *Item, o *EvaluationOptions) (r admission.Request, err error) {
-	r.Version, r.Limits, r.Handler = item.Version, d.limits, true
+	r.Version, r.Limits, r.Handler = item.Version, d.compiled.Limits, true
 	r.FieldValidation = o.FieldValidation
 	body, what := item.Object, "object"
 	if item.Patch != nil {
@@ -279,7 +279,7 @@ func (d *Definition) observe(
 		version = out.Version.Name
 	}
 	d.observer.Evaluated(ctx, EvaluationEvent{
-		Call: call, CRD: d.inner.Name, Version: version, Duration: time.Since(start), Bytes: item.bytes(), Explained: out.Explained,
+		Call: call, CRD: d.compiled.Inner.Name, Version: version, Duration: time.Since(start), Bytes: item.bytes(), Explained: out.Explained,
 		Allowed:    (call == CallValidate || call == CallAdmit) && err == nil && out.Rejection == nil,
 		Violations: len(out.Violations), Err: err,
 	})

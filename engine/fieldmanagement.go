@@ -69,12 +69,12 @@ func (d *Definition) FieldManagement(version string) (_ FieldManagement, err err
 	if v.HasStatus {
 		add("", v, resetByObject)
 	}
-	for _, other := range d.inner.Versions {
+	for _, other := range d.compiled.Inner.Versions {
 		if v.HasStatus && other.HasStatus && (other.Served || other.Name == d.StorageVersion()) {
 			add("status", other, resetByStatus)
 		}
 	}
-	for _, other := range d.inner.Versions {
+	for _, other := range d.compiled.Inner.Versions {
 		p := ReplicasPath{APIVersion: other.APIVersion}
 		if other.Scale != nil {
 			p.Fields = slices.Clone(other.Scale.SpecReplicas.Names) // the caller may modify it

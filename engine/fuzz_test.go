@@ -61,7 +61,7 @@ func sameWays(t *testing.T, d *Definition, r admission.Request) {
 	r.WantChanges = true
 	answer := func(exact bool) string {
 		r.Exact = exact
-		out, err := d.inner.Write(context.Background(), &r)
+		out, err := d.compiled.Inner.Write(context.Background(), &r)
 		text := fmt.Sprintf("%v\n%+v\n%q\n%q\n%s\n", err, out.Rejection, strictTexts(out.Strict), warningLines(out.Warnings), canonicalJSON(out.Object))
 		for _, c := range append(out.Pruned, out.Defaulted...) {
 			text += fmt.Sprintf("%s %s %s\n", c.Text, c.Path.Pointer(), canonicalJSON(c.Value))

@@ -7,6 +7,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
+	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/value"
@@ -85,6 +86,9 @@ type Converter interface {
 	// ReasonConversionFailed if ErrConversionFailed is in its chain, otherwise ReasonConversionUnavailable.
 	Convert(ctx context.Context, request ConversionRequest) ([][]byte, error)
 }
+
+// MaxConversions is the largest number of objects in a ConversionRequest.
+const MaxConversions = compiled.MaxConversions
 
 // ConversionCountError is the error of a Converter that combines requests, if a webhook returns another number of
 // objects than it was given.

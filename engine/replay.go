@@ -219,11 +219,11 @@ func union(list, more []Violation) []Violation {
 // without a status or a status subresource.
 func (r *replay) statusWrite(where string, d *Definition) (Item, bool) {
 	item := r.item
-	apiVersion, _, err := TypeMetaOf(item.Object, d.limits)
+	apiVersion, _, err := TypeMetaOf(item.Object, d.compiled.Limits)
 	if err != nil || !item.OldObject.Absent() {
 		return Item{}, false
 	}
-	if v := d.version(cmp.Or(item.Version, versionOf(apiVersion))); v == nil || !v.HasStatus {
+	if v := d.compiled.Version(cmp.Or(item.Version, versionOf(apiVersion))); v == nil || !v.HasStatus {
 		return Item{}, false
 	}
 	read, err := d.Read(r.ctx, Item{Version: item.Version, Object: item.Object}, EvaluationOptions{})
@@ -242,7 +242,7 @@ func (d *Definition) inStorage(object Document, item Item, without string) (stor
 	text := object.JSON
 	if object.YAML != nil {
 		var err error
-		if text, _, err = value.YAMLToJSON(object.YAML, d.limits); err != nil {
+		if text, _, err = value.YAMLToJSON(object.YAML, d.compiled.Limits); err != nil {
 			return object, false
 		}
 	}
@@ -260,7 +260,7 @@ func (d *Definition) inStorage(object Document, item Item, without string) (stor
 	}
 	complete("name", cmp.Or(item.Name, "replayed"))
 	complete("resourceVersion", "1")
-	if d.scope == NamespaceScoped {
+	if d.compiled.Scope == NamespaceScoped {
 		complete("namespace", cmp.Or(item.Namespace, "default"))
 	}
 	_, had = root[without]
@@ -292,7 +292,7 @@ func (r *replay) results() {
 		return
 	}
 	sent := value.Acquire() // not released by defer: after a panic it must not return to the pool
-	root, err := r.item.Object.parse(sent, "object", r.old.limits)
+	root, err := r.item.Object.parse(sent, "object", r.old.compiled.Limits)
 	if err != nil {
 		return
 	}
@@ -305,14 +305,14 @@ func (r *replay) results() {
 		return PrunedOtherwise
 	})
 	sent.Release()
-	apiVersion, _, err := TypeMetaOf(JSON(before.Object), r.old.limits)
+	apiVersion, _, err := TypeMetaOf(JSON(before.Object), r.old.compiled.Limits)
 	if err != nil {
 		return
 	}
 	own := versionOf(apiVersion)
-	for i := range r.new.versions {
-		v := &r.new.versions[i]
-		other := r.old.version(v.Name)
+	for i := range r.new.compiled.Versions {
+		v := &r.new.compiled.Versions[i]
+		other := r.old.compiled.Version(v.Name)
 		if v.Name != own && other != nil && (v.Served || v.Storage) && (other.Served || other.Storage) {
 			r.converted(v.Name, func(*Definition) string { return "at " + v.Name }, func(d *Definition) (*Transformed, error) {
 				return d.Read(r.ctx, item, EvaluationOptions{TargetVersion: v.Name})

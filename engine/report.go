@@ -6,6 +6,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/definition"
 )
 
@@ -45,6 +46,8 @@ type Report struct {
 	Versions []VersionInfo
 	// Conversion is the report of the rules in Options.Conversion. It is nil without rules and for a rejected CRD.
 	Conversion *ConversionReport
+
+	conversion *compiled.Conversion
 }
 
 // Status returns the metav1.Status of a CRD that is not accepted, as JSON, with the violations as causes. It is nil for an

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/sample"
 	"github.com/crdeval/crdeval/engine/internal/search"
 	"github.com/crdeval/crdeval/engine/value"
@@ -134,12 +135,12 @@ func (d *Definition) Samples(ctx context.Context, o SampleOptions) (_ *Samples, 
 
 // sampleVersion returns the default version of samples.
 func (d *Definition) sampleVersion() string {
-	if v := d.version(d.StorageVersion()); v != nil && v.Served {
+	if v := d.compiled.Version(d.StorageVersion()); v != nil && v.Served {
 		return v.Name
 	}
-	for i := range d.versions {
-		if d.versions[i].Served {
-			return d.versions[i].Name
+	for i := range d.compiled.Versions {
+		if d.compiled.Versions[i].Served {
+			return d.compiled.Versions[i].Name
 		}
 	}
 	return d.StorageVersion()
@@ -160,7 +161,7 @@ type sampler struct {
 // a write of this status after the creation. The error is that of the context, or another *Error.
 func (s *sampler) faults(object []byte) ([]sample.Fault, error) {
 	if err := s.ctx.Err(); err != nil {
-		return nil, tooLate(err)
+		return nil, publicError(compiled.TooLate(err))
 	}
 	r, err := s.evaluate(s.ctx, object, nil, s.status != nil)
 	if err == nil && r.allowed && s.status != nil {
@@ -375,7 +376,7 @@ func (s *sampler) breaking(c *search.Constraint) (search.Pair, *subject, error) 
 // violates reports whether the write of a pair violates only a constraint.
 func (s *subject) violates(ctx context.Context, c *search.Constraint, p search.Pair) (out search.Answer, err error) {
 	if err := ctx.Err(); err != nil {
-		return out, tooLate(err)
+		return out, publicError(compiled.TooLate(err))
 	}
 	old, rejected, err := s.before(ctx, p)
 	if err != nil || rejected != nil {

@@ -51,7 +51,7 @@ func scaleError(err error) error {
 func (d *Definition) noScale(v *admission.Version) error {
 	return &Error{
 		Reason:    ReasonInvalidArgument,
-		Message:   fmt.Sprintf("version %q of %s has no scale subresource: declare one under subresources", v.Name, d.inner.Name),
+		Message:   fmt.Sprintf("version %q of %s has no scale subresource: declare one under subresources", v.Name, d.compiled.Inner.Name),
 		Rejection: &Rejection{Code: http.StatusNotFound, Reason: "NotFound", Message: "the server could not find the requested resource"},
 	}
 }
@@ -71,7 +71,7 @@ func (d *Definition) SetScale(ctx context.Context, version string, object, scale
 	if err != nil {
 		return nil, err
 	}
-	r := admission.Request{Limits: d.limits, FieldValidation: admission.Ignore, Scale: true, Body: body, YAML: isYAML, WantObject: true}
+	r := admission.Request{Limits: d.compiled.Limits, FieldValidation: admission.Ignore, Scale: true, Body: body, YAML: isYAML, WantObject: true}
 	err = d.inspect(ctx, version, object, func(v *admission.Version, _ *value.Doc, _ uint32) error {
 		if v.Scale == nil {
 			return d.noScale(v)
@@ -83,7 +83,7 @@ func (d *Definition) SetScale(ctx context.Context, version string, object, scale
 		return nil, err
 	}
 	r.Old, r.OldYAML, _ = object.text("object")
-	out, err := d.inner.SetScale(ctx, &r)
+	out, err := d.compiled.Inner.SetScale(ctx, &r)
 	switch {
 	case err != nil:
 		return nil, faultError(err)

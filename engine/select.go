@@ -85,10 +85,6 @@ func (r *FieldReader) Read(object Document, l Limits) (list []SelectableField, e
 	return list, err
 }
 
-func tooLate(err error) error {
-	return failed(ReasonItemDeadline, "the call ended before the object was looked at", err)
-}
-
 // FieldSelector is a field selector for one version. It is immutable and safe for concurrent use.
 type FieldSelector struct {
 	inner fields.Selector

@@ -15,6 +15,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
+	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/table"
 	"github.com/crdeval/crdeval/engine/value"
@@ -84,13 +85,13 @@ func (d *Definition) Table(ctx context.Context, version string, objects []Docume
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = DefaultTableBytes
 	}
-	t := &Table{columns: v.Columns.Headers(), scope: d.scope, kind: d.inner.Kind + "." + d.inner.Group, ends: make([]int, 0, len(objects))}
+	t := &Table{columns: v.Columns.Headers(), scope: d.compiled.Scope, kind: d.compiled.Inner.Kind + "." + d.compiled.Inner.Group, ends: make([]int, 0, len(objects))}
 	if err := t.begin(&o); err != nil {
 		return nil, err
 	}
 	m := tableMaker{d: d, o: &o, table: t, rows: v.Columns.NewRows(d.tableTarget(ctx, v), o.Now)}
-	m.request = admission.Request{Limits: d.limits, Target: v.Name, Handler: true, Decoded: o.Decoded}
-	ctx = d.convertAhead(ctx, v, m.request, objects)
+	m.request = admission.Request{Limits: d.compiled.Limits, Target: v.Name, Handler: true, Decoded: o.Decoded}
+	ctx = d.compiled.ConvertAhead(ctx, v, m.request, len(objects), func(i int) compiled.Document { return compiled.Document(objects[i]) })
 	m.request.Show = m.show
 	var late error
 	for i := range objects {
@@ -141,7 +142,7 @@ func (m *tableMaker) add(ctx context.Context, object *Document) (err error) {
 	if m.request.Body, m.request.YAML, err = object.text("object"); err != nil {
 		return err
 	}
-	if _, err = m.d.inner.Read(ctx, &m.request); err == nil {
+	if _, err = m.d.compiled.Inner.Read(ctx, &m.request); err == nil {
 		err = m.err
 	}
 	return err
@@ -160,13 +161,13 @@ func (m *tableMaker) show(_ *admission.Version, tree admission.Tree) {
 
 // tableTarget returns what is needed to print the items of objects that are lists.
 func (d *Definition) tableTarget(ctx context.Context, v *admission.Version) table.Target {
-	t := table.Target{GroupVersion: schema.GroupVersion{Group: d.inner.Group, Version: v.Name}}
-	for _, own := range d.inner.Versions {
+	t := table.Target{GroupVersion: schema.GroupVersion{Group: d.compiled.Inner.Group, Version: v.Name}}
+	for _, own := range d.compiled.Inner.Versions {
 		t.Versions = append(t.Versions, own.Name)
 	}
-	if d.convertsByWebhook() {
+	if d.compiled.ConvertsByWebhook() {
 		t.Convert = func(of schema.GroupVersionKind, item []byte) ([]byte, error) {
-			return d.inner.ConvertItem(ctx, d.limits, of, v, item)
+			return d.compiled.Inner.ConvertItem(ctx, d.compiled.Limits, of, v, item)
 		}
 	}
 	return t
@@ -241,7 +242,7 @@ func tableText(ctx context.Context, columns []metav1.TableColumnDefinition, rows
 	case errors.As(err, &limit):
 		return nil, limitExceeded(err.Error(), limit, err)
 	case errors.Is(err, table.ErrStopped):
-		return nil, tooLate(ctx.Err())
+		return nil, publicError(compiled.TooLate(ctx.Err()))
 	case err != nil:
 		return nil, failed(ReasonInvalidArgument, "row of a table", err)
 	}

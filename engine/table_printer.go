@@ -8,6 +8,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/table"
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -45,7 +46,7 @@ func (p *TablePrinter) Print(
 	rows, text := p.columns.NewRows(table.Target{}, o.Now), t.json
 	for i := range objects {
 		if ctx.Err() != nil {
-			return nil, tooLate(ctx.Err())
+			return nil, publicError(compiled.TooLate(ctx.Err()))
 		}
 		if i > 0 {
 			text = append(text, ',')

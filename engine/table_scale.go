@@ -49,12 +49,12 @@ func (d *Definition) ScaleTable(ctx context.Context, version string, object Docu
 	if o.ResourceVersion == "" {
 		o.ResourceVersion = scale.ResourceVersion
 	}
-	t := &Table{columns: scaleColumns.Headers(), scope: d.scope, kind: "Scale." + autoscalingv1.GroupName}
+	t := &Table{columns: scaleColumns.Headers(), scope: d.compiled.Scope, kind: "Scale." + autoscalingv1.GroupName}
 	if err := t.begin(&o); err != nil {
 		return nil, err
 	}
 	doc := value.Acquire()
-	root, err := doc.ParseJSON(text, d.limits)
+	root, err := doc.ParseJSON(text, d.compiled.Limits)
 	if err != nil {
 		return nil, err
 	}
@@ -70,13 +70,13 @@ func (d *Definition) ScaleTable(ctx context.Context, version string, object Docu
 
 // readScale reads a stored object and returns its Scale as JSON.
 func (d *Definition) readScale(ctx context.Context, v *admission.Version, object Document) (text []byte, err error) {
-	r := admission.Request{Limits: d.limits, Target: v.Name, Handler: true}
+	r := admission.Request{Limits: d.compiled.Limits, Target: v.Name, Handler: true}
 	if r.Body, r.YAML, err = object.text("object"); err != nil {
 		return nil, err
 	}
 	var failed error
 	r.Show = func(_ *admission.Version, tree admission.Tree) { text, failed = v.Scale.Get(tree.Doc, tree.Root) }
-	if _, err := d.inner.Read(ctx, &r); err != nil {
+	if _, err := d.compiled.Inner.Read(ctx, &r); err != nil {
 		return nil, tableError(err)
 	}
 	return text, scaleError(failed)

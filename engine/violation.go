@@ -132,7 +132,7 @@ func (d *Definition) addHints(ctx context.Context, r *admission.Request, out *ad
 	if r.Patch != 0 || r.Scale {
 		text = nil // the object that was validated is in no document
 	}
-	finder := hint.New(compiled, text, r.YAML, r.Origin, d.limits, interrupt.Of(ctx))
+	finder := hint.New(compiled, text, r.YAML, r.Origin, d.compiled.Limits, interrupt.Of(ctx))
 	for i := range to.violations {
 		to.violations[i].Hint = finder.Violation(&out.Violations[i], to.violations[i].Position)
 	}

@@ -30,6 +30,9 @@ type Code string
 // The codes of a Fault.
 const (
 	InvalidArgument       Code = "INVALID_ARGUMENT"
+	ManifestUnreadable    Code = "MANIFEST_UNREADABLE"
+	NotACRD               Code = "NOT_A_CRD"
+	ObjectUnreadable      Code = "OBJECT_UNREADABLE"
 	VersionNotFound       Code = "VERSION_NOT_FOUND"
 	VersionNotServed      Code = "VERSION_NOT_SERVED"
 	LimitExceeded         Code = "LIMIT_EXCEEDED"
@@ -46,10 +49,13 @@ type Fault struct {
 	Text string
 	// Limit is set for LimitExceeded.
 	Limit *value.LimitError
-	// Rejection and Violations are set for ObjectRejected.
+	// Rejection and Violations are set for ObjectRejected. Violations are also set for a document that is not JSON or
+	// YAML.
 	Rejection  *Rejection
 	Violations []violation.Violation
-	Cause      error
+	// Position is where the error is in the document, the zero Position if that is not known.
+	Position value.Position
+	Cause    error
 }
 
 // Error returns the text.

@@ -1,4 +1,4 @@
-package engine
+package compiled
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/admission"
 )
 
-// MaxConversions is the largest number of objects in a ConversionRequest.
+// MaxConversions is the largest number of objects in one call of a Converter.
 const MaxConversions = 1000
 
 // errRecorded ends an evaluation whose conversion is done later, together with those of other objects.
@@ -41,29 +41,45 @@ func (c *conversions) convert(object []byte) (result conversion, found bool) {
 	return result, found
 }
 
-func (d *Definition) convertsByWebhook() bool {
-	return d.inner.Conversion != nil && d.inner.Conversion.Strategy == apiextensionsv1.WebhookConverter
+// ConvertedAhead returns what ConvertAhead recorded for the objects of a call of a Converter.
+func ConvertedAhead(ctx context.Context, objects [][]byte) (result [][]byte, err error, found bool) {
+	all, ok := ctx.Value(conversionsKey{}).(*conversions)
+	if !ok || len(objects) != 1 {
+		return nil, nil, false
+	}
+	one, found := all.convert(objects[0])
+	if !found {
+		return nil, nil, false
+	}
+	return [][]byte{one.object}, one.err, true
 }
 
-// convertAhead calls the webhook of the CRD for all objects that need it to be read, and returns the context in which
-// reading them uses the results. It reports no errors, because reading finds them again.
-func (d *Definition) convertAhead(ctx context.Context, to *admission.Version, r admission.Request, objects []Document) context.Context {
-	if !d.convertsByWebhook() || d.inner.Converter == nil || len(objects) < 2 {
+// ConvertsByWebhook reports whether the conversion strategy of the CRD is Webhook.
+func (d *Definition) ConvertsByWebhook() bool {
+	return d.Inner.Conversion != nil && d.Inner.Conversion.Strategy == apiextensionsv1.WebhookConverter
+}
+
+// ConvertAhead calls the webhook of the CRD for all of n objects that need it to be read, and returns the context in
+// which reading them uses the results. It reports no errors, because reading finds them again.
+func (d *Definition) ConvertAhead(
+	ctx context.Context, to *admission.Version, r admission.Request, n int, object func(i int) Document,
+) context.Context {
+	if !d.ConvertsByWebhook() || d.Inner.Converter == nil || n < 2 {
 		return ctx
 	}
 	all := &conversions{}
 	ctx = context.WithValue(ctx, conversionsKey{}, all)
-	for i := range objects {
+	for i := range n {
 		var err error
-		if r.Body, r.YAML, err = objects[i].text("object"); err == nil {
-			_, _ = d.inner.Read(ctx, &r)
+		if r.Body, r.YAML, err = object(i).Text("object"); err == nil {
+			_, _ = d.Inner.Read(ctx, &r)
 		}
 	}
 	all.known = make(map[string]conversion, len(all.recorded))
 	for chunk := range slices.Chunk(all.recorded, MaxConversions) {
-		replies, err := d.inner.Converter(ctx, d.inner.Name, d.inner.Conversion.Webhook, to.APIVersion, chunk)
+		replies, err := d.Inner.Converter(ctx, d.Inner.Name, d.Inner.Conversion.Webhook, to.APIVersion, chunk)
 		if err == nil && len(replies) != len(chunk) {
-			err = &ConversionCountError{Got: len(replies), Want: len(chunk)}
+			err = &admission.CountError{Got: len(replies), Want: len(chunk)}
 		}
 		for i, object := range chunk {
 			result := conversion{err: err}

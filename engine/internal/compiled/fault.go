@@ -1,0 +1,56 @@
+package compiled
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/crdeval/crdeval/engine/internal/admission"
+	"github.com/crdeval/crdeval/engine/internal/violation"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// Invalid returns the Fault of a call with an invalid argument.
+func Invalid(format string, args ...any) *admission.Fault {
+	return &admission.Fault{Code: admission.InvalidArgument, Text: fmt.Sprintf(format, args...)}
+}
+
+// Failed returns a Fault with a cause. what begins its text.
+func Failed(code admission.Code, what string, err error) *admission.Fault {
+	return &admission.Fault{Code: code, Text: what + ": " + err.Error(), Cause: err}
+}
+
+// LimitExceeded returns the Fault of a limit. err is the error that has the limit.
+func LimitExceeded(text string, limit *value.LimitError, err error) *admission.Fault {
+	return &admission.Fault{Code: admission.LimitExceeded, Text: text, Limit: limit, Cause: err}
+}
+
+// TooLate returns the Fault of a context that has ended. err is its error.
+func TooLate(err error) *admission.Fault {
+	return Failed(admission.Deadline, "the call ended before the object was looked at", err)
+}
+
+// UnreadableObject returns the Fault of a document that cannot be read, or exceeds a limit. what begins its text.
+func UnreadableObject(what string, err error) *admission.Fault {
+	return unreadable(admission.ObjectUnreadable, what, err)
+}
+
+// UnreadableManifest is UnreadableObject for a manifest.
+func UnreadableManifest(what string, err error) *admission.Fault {
+	return unreadable(admission.ManifestUnreadable, what, err)
+}
+
+func unreadable(code admission.Code, what string, err error) *admission.Fault {
+	var limit *value.LimitError
+	if errors.As(err, &limit) {
+		return LimitExceeded(what+": "+limit.Error(), limit, err)
+	}
+	f := Failed(code, what, err)
+	if syntax, ok := errors.AsType[*value.SyntaxError](err); ok {
+		if syntax.Located() {
+			f.Text = syntax.Sentence() // callers know which document is at the position
+		}
+		reason := admission.SyntaxReason(err)
+		f.Violations, f.Position = []violation.Violation{reason}, reason.Position
+	}
+	return f
+}
