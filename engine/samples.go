@@ -159,7 +159,8 @@ type sampler struct {
 
 // faults returns the faults of an object that is created. If its status is a subresource, these include the faults of
 // a write of this status after the creation. The error is that of the context, or another *Error.
-func (s *sampler) faults(object []byte) ([]sample.Fault, error) {
+func (s *sampler) faults(o *sample.Tree) ([]sample.Fault, error) {
+	object := o.JSON()
 	if err := s.ctx.Err(); err != nil {
 		return nil, publicError(compiled.TooLate(err))
 	}
@@ -173,41 +174,36 @@ func (s *sampler) faults(object []byte) ([]sample.Fault, error) {
 	return r.faults, nil
 }
 
-// Bounds of the search for one valid object.
-const (
-	mostAttempts = 24 // objects
-	mostReduced  = 500
-)
+// mostValidTries bounds the writes that are evaluated for one valid object. They are more until the first one is found.
+const mostValidTries = 600
 
 // valid adds the valid objects.
 func (s *sampler) valid() error {
 	g, seen := s.objects, map[string]bool{}
 	count := max(s.options.Valid, 1) // the invalid ones need one
 	for n := 0; len(s.out.Valid) < count && n < 4*count; n++ {
-		r := sample.NewRandom(s.options.Seed, uint64(n))
-		generate := []func(sample.Random) *sample.Tree{g.Least, g.Full}[min(n, 1)]
-		if n > 1 {
-			generate = g.Object
+		run := search.Valid(g, s.options.Seed+uint64(n)<<32, s.faults)
+		if run.Tries = mostValidTries; n > 0 && len(s.out.Valid) == 0 {
+			run.Tries *= 4
 		}
-		attempts := mostAttempts
-		if n > 0 && len(s.out.Valid) == 0 {
-			attempts *= 4
+		switch n {
+		case 0:
+			run.Make, run.Shrink = g.Least, search.Parts
+		case 1:
+			run.Make = g.Full
 		}
-		o, faults, err := g.ValidFrom(r, s.faults, attempts, generate)
+		result, err := run.Run()
+		o := result.Pair.Object
 		switch {
 		case err != nil:
 			return err
-		case len(faults) > 0:
-			if len(s.out.Valid) == 0 && (s.out.Closest == nil || len(faults) < len(s.out.Unsatisfied)) {
-				if err := s.closest(o); err != nil {
+		case o == nil:
+			if len(s.out.Valid) == 0 && (s.out.Closest == nil || len(result.Faults) < len(s.out.Unsatisfied)) {
+				if err := s.closest(result.Nearest); err != nil {
 					return err
 				}
 			}
 			continue
-		case n == 0:
-			if err := s.reduce(o); err != nil {
-				return err
-			}
 		}
 		if err := s.rename(o, fmt.Sprintf("valid-%d", len(s.out.Valid)+1)); err != nil {
 			return err
@@ -236,27 +232,12 @@ func (s *sampler) closest(o *sample.Tree) error {
 	return nil
 }
 
-// reduce removes fields that a valid object does not need.
-func (s *sampler) reduce(o *sample.Tree) (err error) {
-	body, join := o.Body()
-	sample.Reduce(func() bool {
-		join()
-		var faults []sample.Fault
-		if err == nil {
-			faults, err = s.faults(o.JSON())
-		}
-		return err == nil && len(faults) == 0
-	}, mostReduced, body)
-	join()
-	return err
-}
-
 // rename gives an object a name that ends in a suffix, unless that changes whether it is valid.
 func (s *sampler) rename(o *sample.Tree, suffix string) error {
 	name, now := o.Get("metadata").Get("name"), strings.ToLower(s.Kind())+"-"+suffix
 	before := name.Text
 	name.Text = `"` + now + `"`
-	faults, err := s.faults(o.JSON())
+	faults, err := s.faults(o)
 	if err == nil && len(faults) > 0 {
 		name.Text = before
 	}

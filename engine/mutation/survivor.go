@@ -10,6 +10,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/sample"
+	"github.com/crdeval/crdeval/engine/internal/search"
 )
 
 // survivor is a mutant that no test has killed so far.
@@ -23,8 +24,8 @@ func newSurvivor(v variant, changed *engine.Definition) *survivor {
 	return &survivor{variant: v, changed: changed}
 }
 
-// maxShrinking bounds the evaluations that make an object smaller, maxRecorded the writes of tests that are compared.
-const maxShrinking, maxRecorded = 2000, 200
+// maxRecorded is the most writes of tests that are compared.
+const maxRecorded = 200
 
 // find looks for an object that shows a difference between the mutant and the CRD, and sets the result.
 func (s *survivor) find(ctx context.Context, o Options, result *Mutant) error {
@@ -83,43 +84,79 @@ func (s *survivor) isOfStatus() bool {
 	return strings.HasPrefix(s.mutant.field+".", "status.") && s.mutant.version.hasStatus()
 }
 
-// recorded compares the results of the writes of the tests, and minimizes the smallest write with a difference.
+// recorded compares the results of the writes of the tests, and shrinks the smallest write with a difference.
 func (s *survivor) recorded(ctx context.Context, _ Options, result *Mutant) (*Example, error) {
-	var best *comparison
-	size := func(c *comparison) int { return len(c.object) + len(c.old) }
-	seen := 0
+	statuses := map[bool][]search.Pair{}
+	for _, w := range s.writes() {
+		statuses[w.status] = append(statuses[w.status], w.Pair)
+	}
+	for _, status := range []bool{false, true} {
+		pairs := statuses[status]
+		run := search.Search{Pairs: pairs, Tries: len(pairs), Goal: func(p search.Pair) (search.Answer, error) {
+			c := comparisonOf(p, status)
+			differs, err := s.differs(ctx, &c)
+			return search.Answer{Reached: differs}, err
+		}}
+		found, err := run.Run()
+		if result.Tries += found.Tries; err != nil {
+			return nil, err
+		}
+		if found.Pair.Object != nil {
+			return s.example(ctx, comparisonOf(found.Pair, status))
+		}
+	}
+	return nil, nil
+}
+
+// comparisonOf returns the comparison for a pair.
+func comparisonOf(p search.Pair, status bool) comparison {
+	c := comparison{object: p.Object.JSON(), status: status}
+	if p.Old != nil {
+		c.old = p.Old.JSON()
+	}
+	return c
+}
+
+// writtenPair is a write of a test.
+type writtenPair struct {
+	search.Pair
+	status bool
+	size   int
+}
+
+// writes returns the writes of the tests that can show a difference, small ones first.
+func (s *survivor) writes() (list []writtenPair) {
 	for _, t := range s.tests {
 		for i := range t.writes {
 			w := &t.writes[i]
-			c := comparison{object: w.item.Object.JSON, old: w.item.OldObject.JSON, status: w.item.Subresource == "status"}
-			if w.item.Patch != nil {
-				patched, err := applied(c.old, w.item.Patch)
-				if err != nil {
-					continue
-				}
-				c.object = patched
-			}
-			if w.item.Subresource == "scale" || !s.isOf(w.kind, w.apiVersion) || best != nil && size(&c) >= size(best) {
+			if w.item.Subresource == "scale" || !s.isOf(w.kind, w.apiVersion) {
 				continue
 			}
-			if seen++; seen > maxRecorded {
-				break
+			if pair, err := pairOf(w); err == nil {
+				list = append(list, pair)
 			}
-			result.Tries++
-			if differs, err := s.differs(ctx, &c); err != nil {
-				return nil, err
-			} else if differs {
-				best = &c
+			if len(list) == maxRecorded {
+				break
 			}
 		}
 	}
-	if best == nil {
-		return nil, nil
+	slices.SortStableFunc(list, func(a, b writtenPair) int { return cmp.Compare(a.size, b.size) })
+	return list
+}
+
+// pairOf returns a write as a pair of objects. The error is that of a patch.
+func pairOf(w *write) (p writtenPair, err error) {
+	object, old := w.item.Object.JSON, w.item.OldObject.JSON
+	if w.item.Patch != nil {
+		if object, err = applied(old, w.item.Patch); err != nil {
+			return p, err
+		}
 	}
-	if err := s.shrink(ctx, best); err != nil {
-		return nil, err
+	p = writtenPair{status: w.item.Subresource == "status", size: len(object) + len(old)}
+	if p.Object, err = sample.Parse(object); err == nil && old != nil {
+		p.Old, err = sample.Parse(old)
 	}
-	return s.example(ctx, *best)
+	return p, err
 }
 
 func (s *survivor) isOf(kind, apiVersion string) bool {
@@ -152,36 +189,6 @@ func (s *survivor) differs(ctx context.Context, c *comparison) (bool, error) {
 		return false, err
 	}
 	return c.original.Allowed != c.mutant.Allowed || !bytes.Equal(c.original.Object, c.mutant.Object), nil
-}
-
-// shrink makes the objects of a comparison smaller.
-func (s *survivor) shrink(ctx context.Context, c *comparison) error {
-	object, err := sample.Parse(c.object)
-	if err != nil {
-		return err
-	}
-	trees := []*sample.Tree{object}
-	if c.old != nil {
-		old, err := sample.Parse(c.old)
-		if err != nil {
-			return err
-		}
-		trees = append(trees, old)
-	}
-	read := func() comparison {
-		smaller := comparison{object: object.JSON(), status: c.status}
-		if len(trees) > 1 {
-			smaller.old = trees[1].JSON()
-		}
-		return smaller
-	}
-	sample.Shrink(func() bool {
-		smaller := read()
-		differs, err := s.differs(ctx, &smaller)
-		return err == nil && differs
-	}, maxShrinking, trees...)
-	*c = read()
-	return ctx.Err()
 }
 
 // example describes a comparison that differs, nil if it does not.

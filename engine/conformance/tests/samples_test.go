@@ -11,6 +11,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/sample"
 	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/internal/search"
 	"github.com/crdeval/crdeval/engine/testenv"
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -51,14 +52,15 @@ func TestSamples(t *testing.T) {
 		versions++
 		for k := range uint64(n) {
 			judged := 0
-			o, err := g.Valid(sample.NewRandom(uint64(i), k), func(object []byte) ([]sample.Fault, error) {
+			run := search.Valid(g, uint64(i)<<32+k, func(o *sample.Tree) ([]sample.Fault, error) {
 				judged++
-				return faultsOf(t, d, object)
+				return faultsOf(t, d, o.JSON())
 			})
+			result, err := run.Run()
 			switch {
 			case err != nil:
 				t.Fatalf("%s %s: %v", crd.Name, v.Name, err)
-			case o != nil:
+			case result.Pair.Object != nil:
 				found++
 				if judged == 1 {
 					plain++

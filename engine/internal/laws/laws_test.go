@@ -296,7 +296,7 @@ var planted = []struct {
 			}
 			return o
 		}},
-	{"a constant is added to incomplete objects", lens.Locality, []string{"This is a partial object", `spec.mode of its conversion to v1 is "m". Of the conversion of the whole object it is "a".`},
+	{"a constant is added to incomplete objects", lens.Locality, []string{"This is a partial object", `spec.mode of its conversion to v1 is "m". Of the conversion of the whole object it is "".`},
 		func(to string, before, o *sample.Tree) *sample.Tree {
 			if o.Follow(at("spec")) != nil && o.Follow(at("spec", "mode")) == nil {
 				set(o, at("spec", "mode"), `"m"`)

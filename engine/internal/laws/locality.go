@@ -58,7 +58,7 @@ func (t *tester) managed(tr *trial) (whole, part []byte) {
 	if err != nil {
 		return tr.object, tr.object
 	}
-	w, p := t.from.Generator.Managed(tr.shuffle, o)
+	w, p := t.from.Generator.Managed(tr.managers, o)
 	return w.JSON(), p.JSON()
 }
 

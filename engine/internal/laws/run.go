@@ -10,6 +10,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/lens"
 	"github.com/crdeval/crdeval/engine/internal/sample"
+	"github.com/crdeval/crdeval/engine/internal/search"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -24,10 +25,10 @@ type tester struct {
 
 // trial is an object with the data that the checks of the laws need. Shrinking changes it.
 type trial struct {
-	tree    *sample.Tree
-	change  *sample.Change // for the law edit, nil without a valid change
-	part    *sample.Tree   // for the law locality
-	shuffle uint64         // the seed of the law determinism
+	tree     *sample.Tree
+	change   *sample.Change // for the law edit, nil without a valid change
+	part     *sample.Tree   // for the law locality
+	managers uint64         // the seed of the managers of its fields
 
 	object    []byte // with defaults
 	converted []byte
@@ -102,12 +103,12 @@ func Test(ctx context.Context, c Converter, from, to *Version, via string, n int
 // object fails, it tries other values. It returns an object whose conversion fails only if it finds no other.
 func (t *tester) generate(r sample.Random) (*trial, error) {
 	var last, first *trial
-	tree, err := t.from.Generator.Valid(r, func(object []byte) ([]sample.Fault, error) {
+	valid := search.Valid(t.from.Generator, r.Uint64(), func(o *sample.Tree) ([]sample.Fault, error) {
 		if err := t.ctx.Err(); err != nil {
 			return nil, err
 		}
 		tr := &trial{}
-		faults := t.judge(tr, object)
+		faults := t.judge(tr, o.JSON())
 		if len(faults) > 0 {
 			return faults, nil
 		}
@@ -123,13 +124,11 @@ func (t *tester) generate(r sample.Random) (*trial, error) {
 		}
 		return []sample.Fault{{}}, nil
 	})
-	if err != nil || last == nil {
+	if _, err := valid.Run(); err != nil || last == nil {
 		return nil, err
 	}
-	if tree == nil && last.failed == nil {
-		return nil, nil // cannot be
-	}
 	last.first = first
+	var err error
 	last.tree, err = sample.Parse(last.object)
 	return last, err
 }
@@ -143,7 +142,7 @@ func (t *tester) judge(tr *trial, object []byte) []sample.Fault {
 	if len(v.Faults) > 0 {
 		return v.Faults
 	}
-	*tr = trial{tree: tr.tree, change: tr.change, part: tr.part, shuffle: tr.shuffle, object: withMetadata(v.Object, object)}
+	*tr = trial{tree: tr.tree, change: tr.change, part: tr.part, managers: tr.managers, object: withMetadata(v.Object, object)}
 	if tr.converted, tr.failed = t.convert(tr.object, t.from, t.to); tr.failed == nil {
 		tr.back, tr.returned = t.convert(tr.converted, t.to, t.from)
 	}
@@ -196,7 +195,7 @@ func (t *tester) transform(object []byte, do func(d *value.Doc, root uint32) err
 
 // run checks all laws that have no counterexample yet.
 func (t *tester) run(r sample.Random, tr *trial, laws []law, results []Result) {
-	tr.shuffle = r.Uint64()
+	tr.managers = r.Uint64()
 	tr.part = t.from.Generator.Partial(r, tr.tree)
 	if results[editLaw].Counterexample == nil {
 		tr.change = t.validChange(r, tr)
@@ -235,7 +234,7 @@ func (t *tester) shrink(check check, tr *trial, c *Counterexample) *Counterexamp
 		small.change = &sample.Change{Path: tr.change.Path, Value: tr.change.Value.Clone()}
 		values = append(values, small.change.Value)
 	}
-	sample.Shrink(func() bool {
+	search.Shrink(func() bool {
 		if t.ctx.Err() != nil || len(t.judge(&small, small.tree.JSON())) > 0 {
 			return false
 		}

@@ -187,10 +187,10 @@ func dropElements(r Random, n *node, list *Tree, percent int) {
 	}
 }
 
-// Shuffle returns the JSON text of an equal value: with white space, and with the members of objects in another order.
-func Shuffle(r Random, o *Tree) []byte {
+// Reverse returns the JSON text of an equal value: with white space, and with the members of objects in reverse order.
+func Reverse(o *Tree) []byte {
 	c := o.Clone()
-	shuffle(r, c)
+	reverse(c)
 	text := c.JSON()
 	out := make([]byte, 0, len(text)+16)
 	quoted, escaped := false, false
@@ -211,12 +211,12 @@ func Shuffle(r Random, o *Tree) []byte {
 	return out
 }
 
-func shuffle(r Random, t *Tree) {
+func reverse(t *Tree) {
 	if t.Kind == value.Object {
-		r.Shuffle(len(t.Items), func(i, j int) { t.Items[i], t.Items[j] = t.Items[j], t.Items[i] })
+		slices.Reverse(t.Items)
 	}
 	for _, m := range t.Items {
-		shuffle(r, m)
+		reverse(m)
 	}
 }
 

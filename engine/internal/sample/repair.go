@@ -17,56 +17,6 @@ type Fault struct {
 	Text string
 }
 
-// Judge returns the faults of an object, none if it is valid.
-type Judge func(object []byte) ([]Fault, error)
-
-// Bounds of Valid.
-const (
-	mostObjects = 4  // from which a valid one is made
-	mostRepairs = 24 // of each
-	mostFaults  = 8  // that are repaired before the object is judged again
-)
-
-// Valid returns a valid object, or nil if it found none. It generates an object and repairs its faults. The error is
-// that of the judge.
-func (g *Generator) Valid(r Random, judge Judge) (*Tree, error) {
-	o, faults, err := g.ValidFrom(r, judge, mostObjects, g.Object)
-	if len(faults) > 0 {
-		return nil, err
-	}
-	return o, err
-}
-
-// ValidFrom is Valid for objects that a function makes, with a number of them. If none becomes valid, it returns the
-// one with the fewest faults, and its faults.
-func (g *Generator) ValidFrom(r Random, judge Judge, objects int, object func(Random) *Tree) (
-	best *Tree, fewest []Fault, err error) {
-	for range objects {
-		o := object(r)
-		faults, err := judge(o.JSON())
-		for try := 0; err == nil && len(faults) > 0 && try < mostRepairs; try++ {
-			next := o.Clone()
-			for _, f := range faults[:min(len(faults), mostFaults)] {
-				g.Repair(r, next, f)
-			}
-			var after []Fault
-			// A step that makes it a little worse can lead to a better object.
-			if after, err = judge(next.JSON()); len(after) <= len(faults)+1 {
-				o, faults = next, after
-			}
-		}
-		switch {
-		case err != nil:
-			return nil, nil, err
-		case len(faults) == 0:
-			return o, nil, nil
-		case best == nil || len(faults) < len(fewest):
-			best, fewest = o, faults
-		}
-	}
-	return best, fewest, nil
-}
-
 // Repair changes an object at a fault, so that the fault may be gone.
 func (g *Generator) Repair(r Random, o *Tree, f Fault) {
 	g.density, g.left = pick(r, densities[:3]), 300

@@ -3,6 +3,7 @@ package sample
 import (
 	"encoding/json"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -75,7 +76,12 @@ func (t *Tree) Content() (string, bool) {
 	if t.Kind != value.String {
 		return "", false
 	}
-	return unquotedJSON(t.Text)
+	h := Hint{}
+	h.AddValue(t.Text)
+	if len(h.texts) == 0 || !utf8.ValidString(h.texts[0]) {
+		return "", false
+	}
+	return h.texts[0], true
 }
 
 // Any returns the value as encoding/json decodes it.

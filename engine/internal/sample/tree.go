@@ -147,6 +147,20 @@ func (t *Tree) child(s value.Segment) int {
 	return s.Index()
 }
 
+// Body returns the members of an object without apiVersion, kind and metadata. join puts changed members back.
+func (t *Tree) Body() (body *Tree, join func()) {
+	var head []*Tree
+	body = object()
+	for _, m := range t.Items {
+		if isHead(m.Key) {
+			head = append(head, m)
+		} else {
+			body.Items = append(body.Items, m)
+		}
+	}
+	return body, func() { t.Items = slices.Concat(head, body.Items) }
+}
+
 // Leaves returns the number of scalars, empty objects and empty lists.
 func (t *Tree) Leaves() (n int) {
 	if len(t.Items) == 0 {

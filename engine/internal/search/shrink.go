@@ -1,21 +1,38 @@
-package sample
+package search
 
 import (
 	"slices"
 	"strconv"
-	"unicode/utf8"
 
+	"github.com/crdeval/crdeval/engine/internal/sample"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// Minimize makes values as small as it can while holds is true for them: first few fields, then short scalars. It calls
+// Shrinking says how a search makes an object smaller.
+type Shrinking int
+
+// The ways to shrink.
+const (
+	Everything Shrinking = iota // removes parts, and then makes scalars small
+	Parts                       // removes parts only, so that people can read the values
+	Nothing
+)
+
+// Shrink makes values as small as it can while holds is true for them: first few fields, then short scalars. It calls
 // holds at most budget times, and changes the values in place.
-func Minimize(holds func() bool, budget int, values ...*Tree) {
-	s := shrinker{fails: holds, budget: budget}
-	for again := true; again && s.budget > 0; {
+func Shrink(holds func() bool, budget int, values ...*sample.Tree) {
+	Everything.shrink(holds, budget, values...)
+}
+
+func (how Shrinking) shrink(holds func() bool, budget int, values ...*sample.Tree) {
+	s := shrinker{holds: holds, budget: budget}
+	for again := how != Nothing; again && s.budget > 0; {
 		again = false
 		for _, v := range values {
 			again = s.container(v) || again
+		}
+		if how == Parts {
+			continue
 		}
 		for _, v := range values {
 			again = s.simplify(v) || again
@@ -24,37 +41,45 @@ func Minimize(holds func() bool, budget int, values ...*Tree) {
 	}
 }
 
-// Reduce removes parts of values while holds is true for them. It calls holds at most budget times.
-func Reduce(holds func() bool, budget int, values ...*Tree) {
-	s := shrinker{fails: holds, budget: budget}
-	for again := true; again && s.budget > 0; {
-		again = false
-		for _, v := range values {
-			again = s.container(v) || again
-		}
-	}
+type shrinker struct {
+	holds  func() bool
+	budget int
 }
 
-// Body returns the members of an object without apiVersion, kind and metadata. join puts changed members back.
-func (t *Tree) Body() (body *Tree, join func()) {
-	var head []*Tree
-	body = object()
-	for _, m := range t.Items {
-		if isHead(m.Key) {
-			head = append(head, m)
-		} else {
-			body.Items = append(body.Items, m)
+// still reports whether the changed values still hold.
+func (s *shrinker) still() bool {
+	if s.budget <= 0 {
+		return false
+	}
+	s.budget--
+	return s.holds()
+}
+
+// container removes members or elements, many at a time first, and then parts of the remaining ones.
+func (s *shrinker) container(t *sample.Tree) (changed bool) {
+	for block := len(t.Items); block > 0; block /= 2 {
+		for at := len(t.Items) - block; at >= 0; at -= block {
+			before := t.Items
+			t.Items = append(slices.Clone(before[:at]), before[at+block:]...)
+			if s.still() {
+				changed = true
+			} else {
+				t.Items = before
+			}
 		}
 	}
-	return body, func() { t.Items = slices.Concat(head, body.Items) }
+	for _, m := range t.Items {
+		changed = s.container(m) || changed
+	}
+	return changed
 }
 
 // equal replaces equal scalars, which a rule may compare, by the same small one.
-func (s *shrinker) equal(values []*Tree) (changed bool) {
-	groups := map[string][]*Tree{}
+func (s *shrinker) equal(values []*sample.Tree) (changed bool) {
+	groups := map[string][]*sample.Tree{}
 	var texts []string
-	var visit func(t *Tree)
-	visit = func(t *Tree) {
+	var visit func(t *sample.Tree)
+	visit = func(t *sample.Tree) {
 		for _, m := range t.Items {
 			visit(m)
 		}
@@ -96,7 +121,7 @@ func (s *shrinker) equal(values []*Tree) (changed bool) {
 }
 
 // simplify replaces scalars by the smallest ones.
-func (s *shrinker) simplify(t *Tree) (changed bool) {
+func (s *shrinker) simplify(t *sample.Tree) (changed bool) {
 	for _, m := range t.Items {
 		changed = s.simplify(m) || changed
 	}
@@ -112,7 +137,7 @@ func (s *shrinker) simplify(t *Tree) (changed bool) {
 }
 
 // replace sets a scalar, and reports whether the values still hold.
-func (s *shrinker) replace(t *Tree, kind value.Kind, text string) bool {
+func (s *shrinker) replace(t *sample.Tree, kind value.Kind, text string) bool {
 	if t.Kind == kind && t.Text == text {
 		return false
 	}
@@ -124,16 +149,17 @@ func (s *shrinker) replace(t *Tree, kind value.Kind, text string) bool {
 	return false
 }
 
+// mostCharacters bounds the characters that shorten removes or replaces one by one.
+const mostCharacters = 1 << 10
+
 // shorten makes a string shorter, and then its characters plain.
-func (s *shrinker) shorten(t *Tree) (changed bool) {
-	now, err := strconv.Unquote(t.Text)
-	if parsedText, ok := unquotedJSON(t.Text); ok {
-		now = parsedText
-	} else if err != nil {
+func (s *shrinker) shorten(t *sample.Tree) (changed bool) {
+	now, ok := t.Content()
+	if !ok {
 		return false
 	}
 	set := func(to string) bool {
-		if to == now || !s.replace(t, value.String, string(value.AppendString(nil, to))) {
+		if to == now || !s.replace(t, value.String, sample.Text(to).Text) {
 			return false
 		}
 		now, changed = to, true
@@ -145,6 +171,17 @@ func (s *shrinker) shorten(t *Tree) (changed bool) {
 		}
 	}
 	runes := []rune(now)
+	lo := 0
+	for lo+1 < len(runes) && s.budget > 0 { // the prefix of lo characters does not hold
+		if mid := lo + (len(runes)-lo)/2; set(string(runes[:mid])) {
+			runes = runes[:mid]
+		} else {
+			lo = mid
+		}
+	}
+	if len(runes) > mostCharacters {
+		return changed
+	}
 	for block := len(runes) / 2; block > 0; block /= 2 {
 		for at := len(runes) - block; at >= 0; at -= block {
 			if without := slices.Delete(slices.Clone(runes), at, at+block); set(string(without)) {
@@ -168,18 +205,8 @@ func (s *shrinker) shorten(t *Tree) (changed bool) {
 	return changed
 }
 
-// unquotedJSON returns the content of a JSON string.
-func unquotedJSON(text string) (string, bool) {
-	h := Hint{}
-	h.AddValue(text)
-	if len(h.texts) == 0 || !utf8.ValidString(h.texts[0]) {
-		return "", false
-	}
-	return h.texts[0], true
-}
-
 // lower moves a number towards 0.
-func (s *shrinker) lower(t *Tree) (changed bool) {
+func (s *shrinker) lower(t *sample.Tree) (changed bool) {
 	for _, simple := range []string{"0", "1"} {
 		if t.Text == simple {
 			return false
