@@ -57,17 +57,6 @@ install_python() {
 	fi
 }
 
-# build_image FILE: writes our protos and their imports as one image. buf can compare a workspace of two modules only with
-# another workspace. Therefore both sides are images.
-build_image() {
-	buf build . --path proto/crdeval -o "$1"
-}
-
-breaking() {
-	build_image "$cache/image.binpb"
-	buf breaking "$cache/image.binpb" --against "$image" --exclude-imports --config '{"version":"v2","breaking":{"use":["WIRE_JSON"]}}'
-}
-
 generate() {
 	install_buf
 	install_plugins
@@ -79,7 +68,7 @@ generate() {
 	(cd "$tools" && GOWORK=off go run ./openapi "$openapi/crdeval.swagger.json" "$openapi/openapi.json" "$openapi/openapi3.json")
 	rm "$openapi/crdeval.swagger.json"
 	find "$python_out" -name '*_pb2*.py' -o -name '*_pb2*.pyi' | xargs -r rm -f
-	PATH=$cache/python/bin:$PATH "$cache/python/bin/python" -m grpc_tools.protoc -I proto -I proto/third_party \
+	PATH=$cache/python/bin:$PATH "$cache/python/bin/python" -m grpc_tools.protoc -I proto \
 		--python_out="$python_out" --pyi_out="$python_out" --grpc_python_out="$python_out" --mypy_grpc_out=quiet:"$python_out" \
 		$(cd proto && find crdeval -name '*.proto' | sort)
 	static
@@ -103,17 +92,17 @@ lint)
 	cd "$root"
 	buf lint
 	buf format --diff --exit-code --path proto/crdeval
-	breaking
+	buf breaking --against "$image"
 	;;
 breaking)
 	install_buf
 	cd "$root"
-	breaking
+	buf breaking --against "$image"
 	;;
 image)
 	install_buf
 	cd "$root"
-	build_image "$image"
+	buf build -o "$image"
 	;;
 *)
 	sed -n '2,/^set/{s/^# \{0,1\}//;/^set/d;p}' "$0"

@@ -39,7 +39,7 @@ func Document(text []byte) *crdevalv1.Document {
 	if len(head) > 0 && (head[0] == '{' || head[0] == '[') {
 		return &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: text}}
 	}
-	return &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: text}}
+	return &crdevalv1.Document{Content: &crdevalv1.Document_RawYaml{RawYaml: text}}
 }
 
 // documents wraps the bytes of each object.

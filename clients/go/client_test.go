@@ -347,7 +347,7 @@ func TestDialAddress(t *testing.T) {
 
 func TestDocument(t *testing.T) {
 	for text, json := range map[string]bool{"{}": true, " \n[1]": true, "a: b": false, "": false, "# {}": false, "---\n{}": false} {
-		if d := crdeval.Document([]byte(text)); (d.GetJson() != nil) != json || string(d.GetJson())+string(d.GetYaml()) != text {
+		if d := crdeval.Document([]byte(text)); (d.GetJson() != nil) != json || string(d.GetJson())+string(d.GetRawYaml()) != text {
 			t.Errorf("%q became %v", text, d)
 		}
 	}

@@ -201,7 +201,7 @@ func TestPreconditions(t *testing.T) {
 		{"DELETE", "/v1/catalogs/default/crds/crontabs.stable.example.com?etag=old", "", 409, "ETAG_MISMATCH"},
 		{"POST", "/v1/catalogs", `catalog: default`, 409, "CATALOG_EXISTS"},
 		{"POST", "/v1/catalogs", `catalog: Not.A.Label`, 400, "INVALID_ARGUMENT"},
-		{"POST", "/v1/catalogs", `{catalog: a, kubernetesMinor: 99}`, 400, "INVALID_ARGUMENT"},
+		{"POST", "/v1/catalogs", `{catalog: a, kubernetes: "1.99"}`, 400, "INVALID_ARGUMENT"},
 		{"DELETE", "/v1/catalogs/default", "", 400, "CATALOG_PROTECTED"},
 		{"DELETE", "/v1/catalogs/nowhere", "", 404, "CATALOG_NOT_FOUND"},
 	} {

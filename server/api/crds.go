@@ -261,7 +261,11 @@ func isFull(v crdevalv1.CrdView, byDefault bool) (bool, error) {
 func (s *registryService) CreateCatalog(
 	ctx context.Context, r *crdevalv1.CreateCatalogRequest,
 ) (*crdevalv1.CreateCatalogResponse, error) {
-	c, token, err := s.registry.CreateCatalog(ctx, r.GetCatalog(), int(r.GetKubernetesMinor()))
+	minor, err := kubernetesMinor(r.GetKubernetes())
+	if err != nil {
+		return nil, err
+	}
+	c, token, err := s.registry.CreateCatalog(ctx, r.GetCatalog(), minor)
 	return &crdevalv1.CreateCatalogResponse{Catalog: catalog(&c), Token: token}, err
 }
 

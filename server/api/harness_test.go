@@ -230,7 +230,7 @@ spec:
 func (w *wire) withCronTab() *wire {
 	w.t.Helper()
 	got, err := w.registry.RegisterCrd(context.Background(), &crdevalv1.RegisterCrdRequest{
-		Catalog: "default", Manifest: &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: []byte(crontabManifest)}},
+		Catalog: "default", Manifest: &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: crontabManifest}},
 	})
 	if err != nil || !got.GetAccepted() {
 		w.t.Fatalf("the CronTab was not accepted: %v %v", got, err)
@@ -248,5 +248,5 @@ func jsonDocument(text string) *crdevalv1.Document {
 }
 
 func yamlDocument(text string) *crdevalv1.Document {
-	return &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: []byte(text)}}
+	return &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: text}}
 }

@@ -154,7 +154,9 @@ func given(o Origins, d *crdevalv1.Document) (document engine.Document, err erro
 	case *crdevalv1.Document_Json:
 		document = engine.JSON(present(c.Json))
 	case *crdevalv1.Document_Yaml:
-		document = engine.YAML(present(c.Yaml))
+		document = engine.YAML([]byte(c.Yaml))
+	case *crdevalv1.Document_RawYaml:
+		document = engine.YAML(present(c.RawYaml))
 	}
 	if o != nil && d != nil {
 		document.Origin, err = o.Origin(d)
@@ -271,7 +273,7 @@ func version(v *engine.VersionInfo) *crdevalv1.CrdVersion {
 
 func catalog(c *registry.Catalog) *crdevalv1.Catalog {
 	return &crdevalv1.Catalog{
-		Name: c.Name, KubernetesMinor: int32(c.KubernetesMinor), Etag: c.Etag, CreateTime: timestamp(c.Created), CrdCount: int32(c.CRDs),
+		Name: c.Name, Kubernetes: kubernetesVersion(c.KubernetesMinor), Etag: c.Etag, CreateTime: timestamp(c.Created), CrdCount: int32(c.CRDs),
 		Usage: &crdevalv1.CatalogUsage{Revisions: int32(c.Revisions), Bytes: c.Bytes, Watches: int32(c.Watches)}, Quota: quota(c.Quota),
 	}
 }
@@ -425,14 +427,14 @@ func report(r *engine.Report) *crdevalv1.CrdReport {
 	return &crdevalv1.CrdReport{
 		KubernetesWarnings: allValid(r.KubernetesWarnings),
 		Violations:         violations(r.Violations), Warnings: warnings(r.Warnings), Rejection: rejection(r.Rejection), Update: r.Update,
-		LowestMinor: int32(r.LowestMinor), LowestMinorReason: valid(r.LowestMinorBecause),
+		LowestKubernetes: kubernetesVersion(r.LowestMinor), LowestKubernetesReason: valid(r.LowestMinorBecause),
 		Versions: convertAll(r.Versions, versionReport), Conversion: conversionReport(r.Conversion),
 	}
 }
 
 func versionReport(v *engine.VersionInfo) *crdevalv1.VersionReport {
 	return &crdevalv1.VersionReport{
-		Version: version(v), LowestMinor: int32(v.LowestMinor), LowestMinorReason: valid(v.LowestMinorBecause),
+		Version: version(v), LowestKubernetes: kubernetesVersion(v.LowestMinor), LowestKubernetesReason: valid(v.LowestMinorBecause),
 		EstimatedCost: v.EstimatedCost, CostLimit: v.CostLimit, Rules: convertAll(v.Rules, ruleReport),
 	}
 }
@@ -442,7 +444,7 @@ func ruleReport(r *engine.RuleReport) *crdevalv1.RuleReport {
 		SchemaPointer: valid(r.SchemaPointer), Rule: ruleRef(&engine.RuleRef{Index: r.Index, Text: r.Text, Reason: r.Reason}),
 		EstimatedCost: r.EstimatedCost, Cardinality: r.Cardinality, Limit: r.Limit, ShareOfLimit: r.ShareOfLimit,
 		MessageEstimatedCost: r.MessageEstimatedCost, UsesOldSelf: r.UsesOldSelf,
-		LowestMinor: int32(r.LowestMinor), LowestMinorReason: valid(r.LowestMinorBecause),
+		LowestKubernetes: kubernetesVersion(r.LowestMinor), LowestKubernetesReason: valid(r.LowestMinorBecause),
 	}
 	for _, c := range r.Culprits {
 		m.Culprits = append(m.Culprits, &crdevalv1.CostCulprit{

@@ -52,9 +52,9 @@ func TestRuleReports(t *testing.T) {
 	if r.GetAccepted() || len(v.GetRules()) != 3 || v.GetCostLimit() != 100_000_000 || v.GetEstimatedCost() <= v.GetCostLimit() {
 		t.Fatalf("%v", r)
 	}
-	if v.GetLowestMinor() != 28 || !strings.Contains(v.GetLowestMinorReason(), "isQuantity") || r.GetReport().GetLowestMinor() != 28 ||
-		r.GetReport().GetLowestMinorReason() != v.GetLowestMinorReason() {
-		t.Errorf("lowest minor %d because %q, of the CRD %d", v.GetLowestMinor(), v.GetLowestMinorReason(), r.GetReport().GetLowestMinor())
+	if v.GetLowestKubernetes() != "1.28" || !strings.Contains(v.GetLowestKubernetesReason(), "isQuantity") || r.GetReport().GetLowestKubernetes() != "1.28" ||
+		r.GetReport().GetLowestKubernetesReason() != v.GetLowestKubernetesReason() {
+		t.Errorf("lowest Kubernetes %s because %q, of the CRD %s", v.GetLowestKubernetes(), v.GetLowestKubernetesReason(), r.GetReport().GetLowestKubernetes())
 	}
 	rules := map[string]*crdevalv1.RuleReport{}
 	for _, rule := range v.GetRules() {

@@ -11,7 +11,6 @@ package api
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -103,10 +102,8 @@ type serverService struct {
 
 func newServerService(o *Options) *serverService {
 	m := &crdevalv1.GetServerInfoResponse{
-		Version: cmp.Or(o.Version, "devel"), Commit: o.Commit, KubernetesVersion: fmt.Sprintf("1.%d", engine.LatestMinor), Limits: o.Limits.message(),
-	}
-	for minor := int32(engine.OldestMinor); minor <= engine.LatestMinor; minor++ {
-		m.KubernetesMinors = append(m.KubernetesMinors, minor)
+		Version: cmp.Or(o.Version, "devel"), Commit: o.Commit, Kubernetes: kubernetesVersion(engine.LatestMinor),
+		SupportedKubernetes: kubernetesVersions, Limits: o.Limits.message(),
 	}
 	return &serverService{info: m}
 }

@@ -153,7 +153,7 @@ func TestHealthAndOpenAPI(t *testing.T) {
 		}
 	}
 	info, err := w.server.GetServerInfo(context.Background(), &crdevalv1.GetServerInfoRequest{})
-	if err != nil || info.GetVersion() != "v0.0.0-test" || info.GetKubernetesVersion() != "1.37" || info.GetLimits().GetMaxMessageBytes() != maxMessage {
+	if err != nil || info.GetVersion() != "v0.0.0-test" || info.GetKubernetes() != "1.37" || info.GetLimits().GetMaxMessageBytes() != maxMessage {
 		t.Errorf("%v %v", info, err)
 	}
 	a := w.do("GET", "/v1/serverInfo", "", "X-Request-Id", "abc")

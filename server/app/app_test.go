@@ -169,7 +169,7 @@ func TestServer(t *testing.T) {
 		Catalog: "default", AtLeast: registered.Token,
 		Items: []*crdevalv1.EvaluationItem{
 			{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: []byte(`{"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "a", "namespace": "b"}, "spec": {"replicas": 10}}`)}}},
-			{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: []byte("apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata: {name: a, namespace: b}\nspec: {replicas: 11}\n")}}},
+			{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: "apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata: {name: a, namespace: b}\nspec: {replicas: 11}\n"}}},
 			{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: []byte(`{"apiVersion": "other.example.com/v1", "kind": "CronTab"}`)}}},
 		},
 	})

@@ -295,7 +295,7 @@ func TestConversionOverGRPC(t *testing.T) {
 		}, []string{"v1:2"}, `\"a\",\"1\"`},
 		{"DiffCrd", func() (fmt.Stringer, error) {
 			return crdevalv1.NewRegistryServiceClient(conn).DiffCrd(ctx, &crdevalv1.DiffCrdRequest{
-				Catalog: "default", Manifest: &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: []byte(h.crd("crontabs", "CronTab"))}},
+				Catalog: "default", Manifest: &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: h.crd("crontabs", "CronTab")}},
 				Objects: []*crdevalv1.Document{document(storedTab), document(storedTab)},
 			})
 		}, []string{"v1:2", "v1:2"}, "REPLAY_OUTCOME_SAME"},

@@ -178,7 +178,7 @@ func (w *world) persist(call func(context.Context, *replica) error) *replica {
 
 func register(ctx context.Context, api crdevalv1.RegistryServiceClient, catalog, manifest string) (string, error) {
 	done, err := api.RegisterCrd(ctx, &crdevalv1.RegisterCrdRequest{
-		Catalog: catalog, Manifest: &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: []byte(manifest)}},
+		Catalog: catalog, Manifest: &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: manifest}},
 	})
 	if err != nil {
 		return "", err

@@ -87,7 +87,7 @@ func TestBodies(t *testing.T) {
 			}
 			got := r.manifest.GetJson()
 			if c.yaml {
-				got = r.manifest.GetYaml()
+				got = r.manifest.GetRawYaml()
 			}
 			if string(got) != c.body {
 				t.Errorf("the manifest became %v", r.manifest)

@@ -72,7 +72,7 @@ func decodeDocument(src []byte) (*crdevalv1.Document, error) {
 func isNull(raw []byte) bool { return string(raw) == "null" }
 
 func yamlDocument(text []byte) *crdevalv1.Document {
-	return &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: text}}
+	return &crdevalv1.Document{Content: &crdevalv1.Document_RawYaml{RawYaml: text}}
 }
 
 // valuePath returns the path as a value.Path.

@@ -31,7 +31,7 @@ func (b *bodyOrigins) Origin(d *crdevalv1.Document) (*engine.Origin, error) {
 	}
 	text := d.GetJson()
 	if text == nil {
-		text = d.GetYaml()
+		text = d.GetRawYaml()
 	}
 	at := sliceOffset(b.text.Bytes(), text)
 	if at < 0 {

@@ -109,7 +109,7 @@ func serve(t *testing.T, configure func(*gateway.Options)) *server {
 		}
 	}
 	set, err := client.SetConversion(ctx, &crdevalv1.SetConversionRequest{
-		Catalog: "default", Crd: "tasks.example.com", Rules: &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: []byte(taskRules)}},
+		Catalog: "default", Crd: "tasks.example.com", Rules: &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: taskRules}},
 	})
 	if err != nil || !set.GetAccepted() {
 		t.Fatalf("%v, %v", err, set)

@@ -20,7 +20,7 @@ func document(d engine.Document) *crdevalv1.Document {
 	case d.Absent():
 		return nil
 	case d.YAML != nil:
-		return &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: d.YAML}}
+		return &crdevalv1.Document{Content: &crdevalv1.Document_RawYaml{RawYaml: d.YAML}}
 	}
 	return jsonDocument(d.JSON)
 }

@@ -180,7 +180,7 @@ class ClientTest(unittest.TestCase):
         client = self.client(channel)
         client.delete_crd("a.b")
         client.validate(["{}"], crds=["kind: A"])
-        self.assertEqual((channel.requests[1].at_least, channel.requests[1].crds[0].yaml), ("t", b"kind: A"))
+        self.assertEqual((channel.requests[1].at_least, channel.requests[1].crds[0].yaml), ("t", "kind: A"))
 
     def test_sends_options(self) -> None:
         options = evaluation_pb2.EvaluationOptions(field_validation=evaluation_pb2.FIELD_VALIDATION_STRICT)

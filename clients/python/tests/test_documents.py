@@ -43,7 +43,8 @@ class DocumentsTest(unittest.TestCase):
         for text in (' {"a": 1.0}', b'\n[1e2]', Document(b'{"a":1}')):
             raw = text.data if isinstance(text, Document) else text.encode() if isinstance(text, str) else text
             self.assertEqual(to_proto(text).json, raw)
-        self.assertEqual(to_proto("a: 1.0").yaml, b"a: 1.0")
+        self.assertEqual(to_proto("a: 1.0").yaml, "a: 1.0")
+        self.assertEqual(to_proto(b"a: \xff").raw_yaml, b"a: \xff")
 
     def test_rejects_other_values(self) -> None:
         cyclic: dict[str, Any] = {}

@@ -69,7 +69,7 @@ class StreamsTest(unittest.TestCase):
         for client in ("Client", "AsyncClient"):
             with self.subTest(client):
                 collect(client, self.target, ["[0]"], options=options, crds=["kind: A"], timeout=60)
-                self.assertEqual((self.served.first.options, self.served.first.crds[0].yaml), (options, b"kind: A"))
+                self.assertEqual((self.served.first.options, self.served.first.crds[0].yaml), (options, "kind: A"))
             for timeout in (0, -1):
                 with self.subTest(client), self.assertRaisesRegex(ValueError, "must be positive"):
                     collect(client, self.target, ["[0]"], timeout=timeout)

@@ -87,15 +87,21 @@ export function toDocument(input: DocumentInput): Document {
       `a document is a string, a Uint8Array or an object, not ${input === null ? "null" : typeof input}`,
     );
   }
-  const value = typeof input === "string" ? encoder.encode(input) : input;
-  const first = value.find((byte) => !" \t\r\n".includes(String.fromCharCode(byte)));
+  if (typeof input === "string") {
+    const json = /^[ \t\r\n]*[{[]/.test(input);
+    return create(DocumentSchema, {
+      content: json ? { case: "json", value: encoder.encode(input) } : { case: "yaml", value: input },
+    });
+  }
+  const first = input.find((byte) => !" \t\r\n".includes(String.fromCharCode(byte)));
   const json = first === 0x7b || first === 0x5b; // { or [
-  return create(DocumentSchema, { content: { case: json ? "json" : "yaml", value } });
+  return create(DocumentSchema, { content: { case: json ? "json" : "rawYaml", value: input } });
 }
 
 /** textOf returns the text of a document, or undefined if it is absent. Bytes that are not UTF-8 are a TypeError. */
 export function textOf(document: Document | undefined): string | undefined {
-  return document?.content.value === undefined ? undefined : decoder.decode(document.content.value);
+  const value = document?.content.value;
+  return value instanceof Uint8Array ? decoder.decode(value) : value;
 }
 
 /** jsonOf returns the JSON of a document of a response, or undefined if it is absent. */

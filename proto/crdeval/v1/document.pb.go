@@ -41,6 +41,7 @@ type Document struct {
 	//
 	//	*Document_Json
 	//	*Document_Yaml
+	//	*Document_RawYaml
 	Content       isDocument_Content `protobuf_oneof:"content"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -92,10 +93,19 @@ func (x *Document) GetJson() []byte {
 	return nil
 }
 
-func (x *Document) GetYaml() []byte {
+func (x *Document) GetYaml() string {
 	if x != nil {
 		if x, ok := x.Content.(*Document_Yaml); ok {
 			return x.Yaml
+		}
+	}
+	return ""
+}
+
+func (x *Document) GetRawYaml() []byte {
+	if x != nil {
+		if x, ok := x.Content.(*Document_RawYaml); ok {
+			return x.RawYaml
 		}
 	}
 	return nil
@@ -106,29 +116,39 @@ type isDocument_Content interface {
 }
 
 type Document_Json struct {
-	// The value as JSON in UTF-8. Whitespace may surround the value. A second value is not allowed.
+	// The value as JSON in UTF-8: {"apiVersion": "stable.example.com/v1", "kind": "CronTab", …}. Whitespace may surround
+	// the value. A second value is not allowed.
 	Json []byte `protobuf:"bytes,1,opt,name=json,proto3,oneof"`
 }
 
 type Document_Yaml struct {
-	// The value as one YAML document in UTF-8. It is parsed as sigs.k8s.io/yaml and kubectl parse it: `on` is true, 1.0
-	// is the integer 1, 017 is 15.
-	Yaml []byte `protobuf:"bytes,2,opt,name=yaml,proto3,oneof"`
+	// The value as one YAML document. It is parsed as sigs.k8s.io/yaml and kubectl parse it: `on` is true, 1.0 is the
+	// integer 1, 017 is 15.
+	Yaml string `protobuf:"bytes,2,opt,name=yaml,proto3,oneof"`
+}
+
+type Document_RawYaml struct {
+	// As `yaml`, for the bytes of a file. They are not checked before the evaluation: UTF-16 with a byte order mark is
+	// read, and other bytes that are not UTF-8 get the rejection of an API server. gRPC does not send them as `yaml`.
+	RawYaml []byte `protobuf:"bytes,3,opt,name=raw_yaml,json=rawYaml,proto3,oneof"`
 }
 
 func (*Document_Json) isDocument_Content() {}
 
 func (*Document_Yaml) isDocument_Content() {}
 
+func (*Document_RawYaml) isDocument_Content() {}
+
 var File_crdeval_v1_document_proto protoreflect.FileDescriptor
 
 const file_crdeval_v1_document_proto_rawDesc = "" +
 	"\n" +
 	"\x19crdeval/v1/document.proto\x12\n" +
-	"crdeval.v1\"A\n" +
+	"crdeval.v1\"^\n" +
 	"\bDocument\x12\x14\n" +
 	"\x04json\x18\x01 \x01(\fH\x00R\x04json\x12\x14\n" +
-	"\x04yaml\x18\x02 \x01(\fH\x00R\x04yamlB\t\n" +
+	"\x04yaml\x18\x02 \x01(\tH\x00R\x04yaml\x12\x1b\n" +
+	"\braw_yaml\x18\x03 \x01(\fH\x00R\arawYamlB\t\n" +
 	"\acontentBH\n" +
 	"\rio.crdeval.v1P\x01Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
 
@@ -164,6 +184,7 @@ func file_crdeval_v1_document_proto_init() {
 	file_crdeval_v1_document_proto_msgTypes[0].OneofWrappers = []any{
 		(*Document_Json)(nil),
 		(*Document_Yaml)(nil),
+		(*Document_RawYaml)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

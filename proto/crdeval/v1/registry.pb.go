@@ -206,11 +206,11 @@ type Catalog struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A DNS-1123 label: 1 to 63 characters of a-z, 0-9 and "-", with a letter or digit at both ends.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The Kubernetes minor version whose expressions and formats a registration may use: 0 or one of
-	// GetServerInfoResponse.kubernetes_minors, otherwise INVALID_ARGUMENT. With 0 the catalog behaves as an unmodified
-	// 1.37: new expressions and formats must be those of 1.36, stored ones may be those of 1.37. Evaluation always
-	// behaves as 1.37.
-	KubernetesMinor int32 `protobuf:"varint,2,opt,name=kubernetes_minor,json=kubernetesMinor,proto3" json:"kubernetes_minor,omitempty"`
+	// The Kubernetes version whose expressions and formats a registration may use: "1.34". One of
+	// GetServerInfoResponse.supported_kubernetes (1.25 to 1.37) or empty; otherwise INVALID_ARGUMENT. If it is empty, the
+	// catalog behaves as an unmodified 1.37: new expressions and formats must be those of 1.36, stored ones may be those
+	// of 1.37. Evaluation always behaves as 1.37.
+	Kubernetes string `protobuf:"bytes,2,opt,name=kubernetes,proto3" json:"kubernetes,omitempty"`
 	// Changes with every write to the catalog itself. It is the precondition of DeleteCatalog.
 	Etag string `protobuf:"bytes,3,opt,name=etag,proto3" json:"etag,omitempty"`
 	// The creation time. Absent for `default` before its first write.
@@ -220,7 +220,7 @@ type Catalog struct {
 	// How much the catalog uses. The quotas of the catalog apply to it and to `crd_count`.
 	Usage *CatalogUsage `protobuf:"bytes,6,opt,name=usage,proto3" json:"usage,omitempty"`
 	// The quotas of the catalog. Absent for a catalog without quotas.
-	Quota         *CatalogQuota `protobuf:"bytes,7,opt,name=quota,proto3" json:"quota,omitempty"`
+	Quota         *CatalogQuota `protobuf:"bytes,7,opt,name=quota,proto3" json:"quota,omitempty"` // Field 8 is free for `builtin_kinds`: whether the catalog includes the kinds that Kubernetes itself has.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -262,11 +262,11 @@ func (x *Catalog) GetName() string {
 	return ""
 }
 
-func (x *Catalog) GetKubernetesMinor() int32 {
+func (x *Catalog) GetKubernetes() string {
 	if x != nil {
-		return x.KubernetesMinor
+		return x.Kubernetes
 	}
-	return 0
+	return ""
 }
 
 func (x *Catalog) GetEtag() string {
@@ -2662,10 +2662,10 @@ type CreateCatalogRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name of the new catalog, a DNS-1123 label. Required.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
-	// See Catalog.kubernetes_minor. Default: 0.
-	KubernetesMinor int32 `protobuf:"varint,2,opt,name=kubernetes_minor,json=kubernetesMinor,proto3" json:"kubernetes_minor,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// See Catalog.kubernetes. Default: empty.
+	Kubernetes    string `protobuf:"bytes,2,opt,name=kubernetes,proto3" json:"kubernetes,omitempty"` // Field 3 is free for `builtin_kinds`. See Catalog.
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CreateCatalogRequest) Reset() {
@@ -2705,11 +2705,11 @@ func (x *CreateCatalogRequest) GetCatalog() string {
 	return ""
 }
 
-func (x *CreateCatalogRequest) GetKubernetesMinor() int32 {
+func (x *CreateCatalogRequest) GetKubernetes() string {
 	if x != nil {
-		return x.KubernetesMinor
+		return x.Kubernetes
 	}
-	return 0
+	return ""
 }
 
 // Response of CreateCatalog.
@@ -3123,10 +3123,12 @@ var File_crdeval_v1_registry_proto protoreflect.FileDescriptor
 const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\n" +
 	"\x19crdeval/v1/registry.proto\x12\n" +
-	"crdeval.v1\x1a\x1bcrdeval/v1/conversion.proto\x1a\x15crdeval/v1/diff.proto\x1a\x19crdeval/v1/document.proto\x1a\x1bcrdeval/v1/evaluation.proto\x1a\x17crdeval/v1/report.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\"\x96\x02\n" +
+	"crdeval.v1\x1a\x1bcrdeval/v1/conversion.proto\x1a\x15crdeval/v1/diff.proto\x1a\x19crdeval/v1/document.proto\x1a\x1bcrdeval/v1/evaluation.proto\x1a\x17crdeval/v1/report.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\"\x8b\x02\n" +
 	"\aCatalog\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12)\n" +
-	"\x10kubernetes_minor\x18\x02 \x01(\x05R\x0fkubernetesMinor\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1e\n" +
+	"\n" +
+	"kubernetes\x18\x02 \x01(\tR\n" +
+	"kubernetes\x12\x12\n" +
 	"\x04etag\x18\x03 \x01(\tR\x04etag\x12;\n" +
 	"\vcreate_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"createTime\x12\x1b\n" +
@@ -3320,10 +3322,12 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\tidentical\x18\x06 \x01(\bR\tidentical\x12?\n" +
 	"\x0ereplay_results\x18\a \x03(\v2\x18.crdeval.v1.ReplayResultR\rreplayResults\x12#\n" +
 	"\x04base\x18\b \x01(\v2\x0f.crdeval.v1.CrdR\x04base\x12+\n" +
-	"\x11search_incomplete\x18\t \x01(\bR\x10searchIncomplete\"[\n" +
+	"\x11search_incomplete\x18\t \x01(\bR\x10searchIncomplete\"P\n" +
 	"\x14CreateCatalogRequest\x12\x18\n" +
-	"\acatalog\x18\x01 \x01(\tR\acatalog\x12)\n" +
-	"\x10kubernetes_minor\x18\x02 \x01(\x05R\x0fkubernetesMinor\"\\\n" +
+	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x1e\n" +
+	"\n" +
+	"kubernetes\x18\x02 \x01(\tR\n" +
+	"kubernetes\"\\\n" +
 	"\x15CreateCatalogResponse\x12-\n" +
 	"\acatalog\x18\x01 \x01(\v2\x13.crdeval.v1.CatalogR\acatalog\x12\x14\n" +
 	"\x05token\x18\x02 \x01(\tR\x05token\"H\n" +

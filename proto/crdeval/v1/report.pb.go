@@ -215,10 +215,10 @@ type RuleReport struct {
 	// The bounds that cause the estimate, worst first. They are computed if `share_of_limit` is at least 0.1, for the 64
 	// costliest rules of a version. Empty if the estimate depends on no bound.
 	Culprits []*CostCulprit `protobuf:"bytes,8,rep,name=culprits,proto3" json:"culprits,omitempty"`
-	// The oldest Kubernetes minor version, from 25, that compiles the rule and its message. 0 if no version does.
-	LowestMinor int32 `protobuf:"varint,9,opt,name=lowest_minor,json=lowestMinor,proto3" json:"lowest_minor,omitempty"`
+	// The oldest Kubernetes version, from 1.25, that compiles the rule and its message: 1.29. Empty if no version does.
+	LowestKubernetes string `protobuf:"bytes,9,opt,name=lowest_kubernetes,json=lowestKubernetes,proto3" json:"lowest_kubernetes,omitempty"`
 	// What an older version lacks, as a text for people. Empty if it lacks nothing.
-	LowestMinorReason string `protobuf:"bytes,10,opt,name=lowest_minor_reason,json=lowestMinorReason,proto3" json:"lowest_minor_reason,omitempty"`
+	LowestKubernetesReason string `protobuf:"bytes,10,opt,name=lowest_kubernetes_reason,json=lowestKubernetesReason,proto3" json:"lowest_kubernetes_reason,omitempty"`
 	// The maximum cost of its messageExpression, without `cardinality`, as Kubernetes counts it. 0 without a
 	// messageExpression.
 	MessageEstimatedCost uint64 `protobuf:"varint,11,opt,name=message_estimated_cost,json=messageEstimatedCost,proto3" json:"message_estimated_cost,omitempty"`
@@ -312,16 +312,16 @@ func (x *RuleReport) GetCulprits() []*CostCulprit {
 	return nil
 }
 
-func (x *RuleReport) GetLowestMinor() int32 {
+func (x *RuleReport) GetLowestKubernetes() string {
 	if x != nil {
-		return x.LowestMinor
+		return x.LowestKubernetes
 	}
-	return 0
+	return ""
 }
 
-func (x *RuleReport) GetLowestMinorReason() string {
+func (x *RuleReport) GetLowestKubernetesReason() string {
 	if x != nil {
-		return x.LowestMinorReason
+		return x.LowestKubernetesReason
 	}
 	return ""
 }
@@ -338,21 +338,21 @@ type VersionReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The version.
 	Version *CrdVersion `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
-	// The oldest Kubernetes minor version, from 25, that knows all string and number formats of the version and compiles
-	// all its rules. Rules that no Kubernetes version compiles are ignored.
-	LowestMinor int32 `protobuf:"varint,2,opt,name=lowest_minor,json=lowestMinor,proto3" json:"lowest_minor,omitempty"`
+	// The oldest Kubernetes version, from 1.25, that knows all string and number formats of the version and compiles all
+	// its rules: 1.29. Rules that no Kubernetes version compiles are ignored.
+	LowestKubernetes string `protobuf:"bytes,2,opt,name=lowest_kubernetes,json=lowestKubernetes,proto3" json:"lowest_kubernetes,omitempty"`
+	// What a version below `lowest_kubernetes` lacks, and where, as a text for people. Empty if it lacks nothing.
+	LowestKubernetesReason string `protobuf:"bytes,3,opt,name=lowest_kubernetes_reason,json=lowestKubernetesReason,proto3" json:"lowest_kubernetes_reason,omitempty"`
 	// The rules of the version, in the order of their pointers. A rule is missing if other violations prevent its check.
 	// It appears after those are fixed.
-	Rules []*RuleReport `protobuf:"bytes,3,rep,name=rules,proto3" json:"rules,omitempty"`
+	Rules []*RuleReport `protobuf:"bytes,4,rep,name=rules,proto3" json:"rules,omitempty"`
 	// The maximum cost of all rules and message expressions together, in CEL cost units. 18446744073709551615 if the cost
 	// exceeds the range of the field.
-	EstimatedCost uint64 `protobuf:"varint,4,opt,name=estimated_cost,json=estimatedCost,proto3" json:"estimated_cost,omitempty"`
+	EstimatedCost uint64 `protobuf:"varint,5,opt,name=estimated_cost,json=estimatedCost,proto3" json:"estimated_cost,omitempty"`
 	// The limit of `estimated_cost`: 100,000,000.
-	CostLimit uint64 `protobuf:"varint,5,opt,name=cost_limit,json=costLimit,proto3" json:"cost_limit,omitempty"`
-	// What a minor version below `lowest_minor` lacks, and where, as a text for people. Empty if it lacks nothing.
-	LowestMinorReason string `protobuf:"bytes,6,opt,name=lowest_minor_reason,json=lowestMinorReason,proto3" json:"lowest_minor_reason,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	CostLimit     uint64 `protobuf:"varint,6,opt,name=cost_limit,json=costLimit,proto3" json:"cost_limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *VersionReport) Reset() {
@@ -392,11 +392,18 @@ func (x *VersionReport) GetVersion() *CrdVersion {
 	return nil
 }
 
-func (x *VersionReport) GetLowestMinor() int32 {
+func (x *VersionReport) GetLowestKubernetes() string {
 	if x != nil {
-		return x.LowestMinor
+		return x.LowestKubernetes
 	}
-	return 0
+	return ""
+}
+
+func (x *VersionReport) GetLowestKubernetesReason() string {
+	if x != nil {
+		return x.LowestKubernetesReason
+	}
+	return ""
 }
 
 func (x *VersionReport) GetRules() []*RuleReport {
@@ -420,13 +427,6 @@ func (x *VersionReport) GetCostLimit() uint64 {
 	return 0
 }
 
-func (x *VersionReport) GetLowestMinorReason() string {
-	if x != nil {
-		return x.LowestMinorReason
-	}
-	return ""
-}
-
 // The report about a CRD.
 type CrdReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -440,11 +440,10 @@ type CrdReport struct {
 	// What the API server would answer. Absent if the CRD is accepted. Set without violations if the manifest cannot be
 	// decoded, for example for a number instead of a string.
 	Rejection *Rejection `protobuf:"bytes,4,opt,name=rejection,proto3" json:"rejection,omitempty"`
-	// The oldest Kubernetes minor version that supports all versions of the CRD: the largest `lowest_minor` of
-	// `versions`.
-	LowestMinor int32 `protobuf:"varint,5,opt,name=lowest_minor,json=lowestMinor,proto3" json:"lowest_minor,omitempty"`
-	// The `lowest_minor_reason` of the version with the largest `lowest_minor`.
-	LowestMinorReason string `protobuf:"bytes,6,opt,name=lowest_minor_reason,json=lowestMinorReason,proto3" json:"lowest_minor_reason,omitempty"`
+	// The oldest Kubernetes version that supports all versions of the CRD: the largest `lowest_kubernetes` of `versions`.
+	LowestKubernetes string `protobuf:"bytes,5,opt,name=lowest_kubernetes,json=lowestKubernetes,proto3" json:"lowest_kubernetes,omitempty"`
+	// The `lowest_kubernetes_reason` of the version with the largest `lowest_kubernetes`.
+	LowestKubernetesReason string `protobuf:"bytes,6,opt,name=lowest_kubernetes_reason,json=lowestKubernetesReason,proto3" json:"lowest_kubernetes_reason,omitempty"`
 	// Whether the CRD was checked as an update of the registered CRD with its name. False if it was checked as a
 	// creation.
 	Update bool `protobuf:"varint,7,opt,name=update,proto3" json:"update,omitempty"`
@@ -516,16 +515,16 @@ func (x *CrdReport) GetRejection() *Rejection {
 	return nil
 }
 
-func (x *CrdReport) GetLowestMinor() int32 {
+func (x *CrdReport) GetLowestKubernetes() string {
 	if x != nil {
-		return x.LowestMinor
+		return x.LowestKubernetes
 	}
-	return 0
+	return ""
 }
 
-func (x *CrdReport) GetLowestMinorReason() string {
+func (x *CrdReport) GetLowestKubernetesReason() string {
 	if x != nil {
-		return x.LowestMinorReason
+		return x.LowestKubernetesReason
 	}
 	return ""
 }
@@ -571,7 +570,7 @@ const file_crdeval_v1_report_proto_rawDesc = "" +
 	"\vCostCulprit\x12%\n" +
 	"\x0eschema_pointer\x18\x01 \x01(\tR\rschemaPointer\x12\x18\n" +
 	"\akeyword\x18\x02 \x01(\tR\akeyword\x12\x1c\n" +
-	"\tsuggested\x18\x03 \x01(\x03R\tsuggested\"\xc3\x03\n" +
+	"\tsuggested\x18\x03 \x01(\x03R\tsuggested\"\xd7\x03\n" +
 	"\n" +
 	"RuleReport\x12%\n" +
 	"\x0eschema_pointer\x18\x01 \x01(\tR\rschemaPointer\x12'\n" +
@@ -581,28 +580,28 @@ const file_crdeval_v1_report_proto_rawDesc = "" +
 	"\x05limit\x18\x05 \x01(\x04R\x05limit\x12$\n" +
 	"\x0eshare_of_limit\x18\x06 \x01(\x01R\fshareOfLimit\x12\"\n" +
 	"\ruses_old_self\x18\a \x01(\bR\vusesOldSelf\x123\n" +
-	"\bculprits\x18\b \x03(\v2\x17.crdeval.v1.CostCulpritR\bculprits\x12!\n" +
-	"\flowest_minor\x18\t \x01(\x05R\vlowestMinor\x12.\n" +
-	"\x13lowest_minor_reason\x18\n" +
-	" \x01(\tR\x11lowestMinorReason\x124\n" +
-	"\x16message_estimated_cost\x18\v \x01(\x04R\x14messageEstimatedCost\"\x88\x02\n" +
+	"\bculprits\x18\b \x03(\v2\x17.crdeval.v1.CostCulpritR\bculprits\x12+\n" +
+	"\x11lowest_kubernetes\x18\t \x01(\tR\x10lowestKubernetes\x128\n" +
+	"\x18lowest_kubernetes_reason\x18\n" +
+	" \x01(\tR\x16lowestKubernetesReason\x124\n" +
+	"\x16message_estimated_cost\x18\v \x01(\x04R\x14messageEstimatedCost\"\x9c\x02\n" +
 	"\rVersionReport\x120\n" +
-	"\aversion\x18\x01 \x01(\v2\x16.crdeval.v1.CrdVersionR\aversion\x12!\n" +
-	"\flowest_minor\x18\x02 \x01(\x05R\vlowestMinor\x12,\n" +
-	"\x05rules\x18\x03 \x03(\v2\x16.crdeval.v1.RuleReportR\x05rules\x12%\n" +
-	"\x0eestimated_cost\x18\x04 \x01(\x04R\restimatedCost\x12\x1d\n" +
+	"\aversion\x18\x01 \x01(\v2\x16.crdeval.v1.CrdVersionR\aversion\x12+\n" +
+	"\x11lowest_kubernetes\x18\x02 \x01(\tR\x10lowestKubernetes\x128\n" +
+	"\x18lowest_kubernetes_reason\x18\x03 \x01(\tR\x16lowestKubernetesReason\x12,\n" +
+	"\x05rules\x18\x04 \x03(\v2\x16.crdeval.v1.RuleReportR\x05rules\x12%\n" +
+	"\x0eestimated_cost\x18\x05 \x01(\x04R\restimatedCost\x12\x1d\n" +
 	"\n" +
-	"cost_limit\x18\x05 \x01(\x04R\tcostLimit\x12.\n" +
-	"\x13lowest_minor_reason\x18\x06 \x01(\tR\x11lowestMinorReason\"\xb9\x03\n" +
+	"cost_limit\x18\x06 \x01(\x04R\tcostLimit\"\xcd\x03\n" +
 	"\tCrdReport\x125\n" +
 	"\n" +
 	"violations\x18\x01 \x03(\v2\x15.crdeval.v1.ViolationR\n" +
 	"violations\x12/\n" +
 	"\bwarnings\x18\x02 \x03(\v2\x13.crdeval.v1.WarningR\bwarnings\x125\n" +
 	"\bversions\x18\x03 \x03(\v2\x19.crdeval.v1.VersionReportR\bversions\x123\n" +
-	"\trejection\x18\x04 \x01(\v2\x15.crdeval.v1.RejectionR\trejection\x12!\n" +
-	"\flowest_minor\x18\x05 \x01(\x05R\vlowestMinor\x12.\n" +
-	"\x13lowest_minor_reason\x18\x06 \x01(\tR\x11lowestMinorReason\x12\x16\n" +
+	"\trejection\x18\x04 \x01(\v2\x15.crdeval.v1.RejectionR\trejection\x12+\n" +
+	"\x11lowest_kubernetes\x18\x05 \x01(\tR\x10lowestKubernetes\x128\n" +
+	"\x18lowest_kubernetes_reason\x18\x06 \x01(\tR\x16lowestKubernetesReason\x12\x16\n" +
 	"\x06update\x18\a \x01(\bR\x06update\x12<\n" +
 	"\n" +
 	"conversion\x18\b \x01(\v2\x1c.crdeval.v1.ConversionReportR\n" +

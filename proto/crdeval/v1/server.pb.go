@@ -364,9 +364,9 @@ type GetServerInfoResponse struct {
 	// The commit that the server was built from. Empty if unknown.
 	Commit string `protobuf:"bytes,2,opt,name=commit,proto3" json:"commit,omitempty"`
 	// The Kubernetes version whose behaviour crdeval reproduces: 1.37.
-	KubernetesVersion string `protobuf:"bytes,3,opt,name=kubernetes_version,json=kubernetesVersion,proto3" json:"kubernetes_version,omitempty"`
-	// The valid values of Catalog.kubernetes_minor other than 0, ascending.
-	KubernetesMinors []int32 `protobuf:"varint,4,rep,packed,name=kubernetes_minors,json=kubernetesMinors,proto3" json:"kubernetes_minors,omitempty"`
+	Kubernetes string `protobuf:"bytes,3,opt,name=kubernetes,proto3" json:"kubernetes,omitempty"`
+	// The valid values of Catalog.kubernetes, ascending: 1.25 to 1.37.
+	SupportedKubernetes []string `protobuf:"bytes,4,rep,name=supported_kubernetes,json=supportedKubernetes,proto3" json:"supported_kubernetes,omitempty"`
 	// The limits in force.
 	Limits        *ServerLimits `protobuf:"bytes,5,opt,name=limits,proto3" json:"limits,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -417,16 +417,16 @@ func (x *GetServerInfoResponse) GetCommit() string {
 	return ""
 }
 
-func (x *GetServerInfoResponse) GetKubernetesVersion() string {
+func (x *GetServerInfoResponse) GetKubernetes() string {
 	if x != nil {
-		return x.KubernetesVersion
+		return x.Kubernetes
 	}
 	return ""
 }
 
-func (x *GetServerInfoResponse) GetKubernetesMinors() []int32 {
+func (x *GetServerInfoResponse) GetSupportedKubernetes() []string {
 	if x != nil {
-		return x.KubernetesMinors
+		return x.SupportedKubernetes
 	}
 	return nil
 }
@@ -476,12 +476,14 @@ const file_crdeval_v1_server_proto_rawDesc = "" +
 	"\vmax_watches\x18\x1a \x01(\x05R\n" +
 	"maxWatches\x12=\n" +
 	"\rmax_item_time\x18\x1b \x01(\v2\x19.google.protobuf.DurationR\vmaxItemTime\"\x16\n" +
-	"\x14GetServerInfoRequest\"\xd7\x01\n" +
+	"\x14GetServerInfoRequest\"\xce\x01\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x16\n" +
-	"\x06commit\x18\x02 \x01(\tR\x06commit\x12-\n" +
-	"\x12kubernetes_version\x18\x03 \x01(\tR\x11kubernetesVersion\x12+\n" +
-	"\x11kubernetes_minors\x18\x04 \x03(\x05R\x10kubernetesMinors\x120\n" +
+	"\x06commit\x18\x02 \x01(\tR\x06commit\x12\x1e\n" +
+	"\n" +
+	"kubernetes\x18\x03 \x01(\tR\n" +
+	"kubernetes\x121\n" +
+	"\x14supported_kubernetes\x18\x04 \x03(\tR\x13supportedKubernetes\x120\n" +
 	"\x06limits\x18\x05 \x01(\v2\x18.crdeval.v1.ServerLimitsR\x06limits2}\n" +
 	"\rServerService\x12l\n" +
 	"\rGetServerInfo\x12 .crdeval.v1.GetServerInfoRequest\x1a!.crdeval.v1.GetServerInfoResponse\"\x16\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/serverInfoBH\n" +

@@ -200,8 +200,8 @@ type crdLine struct {
 			}
 		}
 		Versions []struct {
-			LowestMinor int
-			Rules       []struct {
+			LowestKubernetes string
+			Rules            []struct {
 				ShareOfLimit float64
 				Culprits     []any
 			}
@@ -380,7 +380,7 @@ func TestCheckCosts(t *testing.T) {
 	code, out, errs = invoke(t, costly, "check", "-o", "json", "-")
 	var j crdLine
 	if err := json.NewDecoder(strings.NewReader(out)).Decode(&j); code != 1 || err != nil || len(j.Report.Versions) != 1 || len(j.Report.Versions[0].Rules) != 1 ||
-		j.Report.Versions[0].Rules[0].ShareOfLimit <= 1 || len(j.Report.Versions[0].Rules[0].Culprits) != 1 || j.Report.Versions[0].LowestMinor != 25 {
+		j.Report.Versions[0].Rules[0].ShareOfLimit <= 1 || len(j.Report.Versions[0].Rules[0].Culprits) != 1 || j.Report.Versions[0].LowestKubernetes != "1.25" {
 		t.Errorf("%d %v %s %s", code, err, out, errs)
 	}
 }

@@ -77,7 +77,7 @@ func positionText(file string, p *crdevalv1.Position) string {
 
 func toDocument(d engine.Document) *crdevalv1.Document {
 	if d.YAML != nil {
-		return &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: d.YAML}}
+		return &crdevalv1.Document{Content: &crdevalv1.Document_RawYaml{RawYaml: d.YAML}}
 	}
 	return &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: d.JSON}}
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
@@ -143,8 +142,8 @@ func versionText(v *crdevalv1.VersionReport) string {
 		state += ", storage"
 	}
 	parts := []string{state}
-	if v.GetLowestMinor() > engine.OldestMinor {
-		parts = append(parts, fmt.Sprintf("needs Kubernetes 1.%d (%s)", v.GetLowestMinor(), v.GetLowestMinorReason()))
+	if v.GetLowestKubernetesReason() != "" {
+		parts = append(parts, fmt.Sprintf("needs Kubernetes %s (%s)", v.GetLowestKubernetes(), v.GetLowestKubernetesReason()))
 	}
 	if n := len(v.GetRules()); n > 0 {
 		total, costliest := math.Inf(1), 0.0

@@ -82,17 +82,19 @@ class Write:
 
 def to_proto(value: Text | list[Any]) -> document_pb2.Document:
     """Returns the message of a document: JSON if its first character is a brace or a bracket, otherwise YAML."""
+    if isinstance(value, str):
+        if value.lstrip(" \t\r\n").startswith(("{", "[")):
+            return document_pb2.Document(json=value.encode())
+        return document_pb2.Document(yaml=value)
     if isinstance(value, Document):
         text = value.data
-    elif isinstance(value, str):
-        text = value.encode()
     elif isinstance(value, bytes):
         text = value
     else:
         text = encode(value)
     if text.lstrip(b" \t\r\n").startswith((b"{", b"[")):
         return document_pb2.Document(json=text)
-    return document_pb2.Document(yaml=text)
+    return document_pb2.Document(raw_yaml=text)
 
 
 def encode(value: Any) -> bytes:

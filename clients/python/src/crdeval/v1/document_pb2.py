@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19\x63rdeval/v1/document.proto\x12\ncrdeval.v1\"5\n\x08\x44ocument\x12\x0e\n\x04json\x18\x01 \x01(\x0cH\x00\x12\x0e\n\x04yaml\x18\x02 \x01(\x0cH\x00\x42\t\n\x07\x63ontentBH\n\rio.crdeval.v1P\x01Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19\x63rdeval/v1/document.proto\x12\ncrdeval.v1\"I\n\x08\x44ocument\x12\x0e\n\x04json\x18\x01 \x01(\x0cH\x00\x12\x0e\n\x04yaml\x18\x02 \x01(\tH\x00\x12\x12\n\x08raw_yaml\x18\x03 \x01(\x0cH\x00\x42\t\n\x07\x63ontentBH\n\rio.crdeval.v1P\x01Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,5 +33,5 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\rio.crdeval.v1P\001Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1'
   _globals['_DOCUMENT']._serialized_start=41
-  _globals['_DOCUMENT']._serialized_end=94
+  _globals['_DOCUMENT']._serialized_end=114
 # @@protoc_insertion_point(module_scope)

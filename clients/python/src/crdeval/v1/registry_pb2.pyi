@@ -53,22 +53,22 @@ WATCH_EVENT_TYPE_DELETED: WatchEventType
 WATCH_EVENT_TYPE_SYNCED: WatchEventType
 
 class Catalog(_message.Message):
-    __slots__ = ("name", "kubernetes_minor", "etag", "create_time", "crd_count", "usage", "quota")
+    __slots__ = ("name", "kubernetes", "etag", "create_time", "crd_count", "usage", "quota")
     NAME_FIELD_NUMBER: _ClassVar[int]
-    KUBERNETES_MINOR_FIELD_NUMBER: _ClassVar[int]
+    KUBERNETES_FIELD_NUMBER: _ClassVar[int]
     ETAG_FIELD_NUMBER: _ClassVar[int]
     CREATE_TIME_FIELD_NUMBER: _ClassVar[int]
     CRD_COUNT_FIELD_NUMBER: _ClassVar[int]
     USAGE_FIELD_NUMBER: _ClassVar[int]
     QUOTA_FIELD_NUMBER: _ClassVar[int]
     name: str
-    kubernetes_minor: int
+    kubernetes: str
     etag: str
     create_time: _timestamp_pb2.Timestamp
     crd_count: int
     usage: CatalogUsage
     quota: CatalogQuota
-    def __init__(self, name: _Optional[str] = ..., kubernetes_minor: _Optional[int] = ..., etag: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., crd_count: _Optional[int] = ..., usage: _Optional[_Union[CatalogUsage, _Mapping]] = ..., quota: _Optional[_Union[CatalogQuota, _Mapping]] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., kubernetes: _Optional[str] = ..., etag: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., crd_count: _Optional[int] = ..., usage: _Optional[_Union[CatalogUsage, _Mapping]] = ..., quota: _Optional[_Union[CatalogQuota, _Mapping]] = ...) -> None: ...
 
 class CatalogUsage(_message.Message):
     __slots__ = ("revisions", "bytes", "watches")
@@ -457,12 +457,12 @@ class DiffCrdResponse(_message.Message):
     def __init__(self, change_class: _Optional[_Union[_diff_pb2.ChangeClass, str]] = ..., changes: _Optional[_Iterable[_Union[_diff_pb2.CrdChange, _Mapping]]] = ..., omitted_changes: _Optional[int] = ..., accepted: _Optional[bool] = ..., report: _Optional[_Union[_report_pb2.CrdReport, _Mapping]] = ..., identical: _Optional[bool] = ..., replay_results: _Optional[_Iterable[_Union[_diff_pb2.ReplayResult, _Mapping]]] = ..., base: _Optional[_Union[Crd, _Mapping]] = ..., search_incomplete: _Optional[bool] = ...) -> None: ...
 
 class CreateCatalogRequest(_message.Message):
-    __slots__ = ("catalog", "kubernetes_minor")
+    __slots__ = ("catalog", "kubernetes")
     CATALOG_FIELD_NUMBER: _ClassVar[int]
-    KUBERNETES_MINOR_FIELD_NUMBER: _ClassVar[int]
+    KUBERNETES_FIELD_NUMBER: _ClassVar[int]
     catalog: str
-    kubernetes_minor: int
-    def __init__(self, catalog: _Optional[str] = ..., kubernetes_minor: _Optional[int] = ...) -> None: ...
+    kubernetes: str
+    def __init__(self, catalog: _Optional[str] = ..., kubernetes: _Optional[str] = ...) -> None: ...
 
 class CreateCatalogResponse(_message.Message):
     __slots__ = ("catalog", "token")

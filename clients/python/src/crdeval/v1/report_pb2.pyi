@@ -37,7 +37,7 @@ class CostCulprit(_message.Message):
     def __init__(self, schema_pointer: _Optional[str] = ..., keyword: _Optional[str] = ..., suggested: _Optional[int] = ...) -> None: ...
 
 class RuleReport(_message.Message):
-    __slots__ = ("schema_pointer", "rule", "estimated_cost", "cardinality", "limit", "share_of_limit", "uses_old_self", "culprits", "lowest_minor", "lowest_minor_reason", "message_estimated_cost")
+    __slots__ = ("schema_pointer", "rule", "estimated_cost", "cardinality", "limit", "share_of_limit", "uses_old_self", "culprits", "lowest_kubernetes", "lowest_kubernetes_reason", "message_estimated_cost")
     SCHEMA_POINTER_FIELD_NUMBER: _ClassVar[int]
     RULE_FIELD_NUMBER: _ClassVar[int]
     ESTIMATED_COST_FIELD_NUMBER: _ClassVar[int]
@@ -46,8 +46,8 @@ class RuleReport(_message.Message):
     SHARE_OF_LIMIT_FIELD_NUMBER: _ClassVar[int]
     USES_OLD_SELF_FIELD_NUMBER: _ClassVar[int]
     CULPRITS_FIELD_NUMBER: _ClassVar[int]
-    LOWEST_MINOR_FIELD_NUMBER: _ClassVar[int]
-    LOWEST_MINOR_REASON_FIELD_NUMBER: _ClassVar[int]
+    LOWEST_KUBERNETES_FIELD_NUMBER: _ClassVar[int]
+    LOWEST_KUBERNETES_REASON_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_ESTIMATED_COST_FIELD_NUMBER: _ClassVar[int]
     schema_pointer: str
     rule: _violation_pb2.RuleRef
@@ -57,35 +57,35 @@ class RuleReport(_message.Message):
     share_of_limit: float
     uses_old_self: bool
     culprits: _containers.RepeatedCompositeFieldContainer[CostCulprit]
-    lowest_minor: int
-    lowest_minor_reason: str
+    lowest_kubernetes: str
+    lowest_kubernetes_reason: str
     message_estimated_cost: int
-    def __init__(self, schema_pointer: _Optional[str] = ..., rule: _Optional[_Union[_violation_pb2.RuleRef, _Mapping]] = ..., estimated_cost: _Optional[int] = ..., cardinality: _Optional[int] = ..., limit: _Optional[int] = ..., share_of_limit: _Optional[float] = ..., uses_old_self: _Optional[bool] = ..., culprits: _Optional[_Iterable[_Union[CostCulprit, _Mapping]]] = ..., lowest_minor: _Optional[int] = ..., lowest_minor_reason: _Optional[str] = ..., message_estimated_cost: _Optional[int] = ...) -> None: ...
+    def __init__(self, schema_pointer: _Optional[str] = ..., rule: _Optional[_Union[_violation_pb2.RuleRef, _Mapping]] = ..., estimated_cost: _Optional[int] = ..., cardinality: _Optional[int] = ..., limit: _Optional[int] = ..., share_of_limit: _Optional[float] = ..., uses_old_self: _Optional[bool] = ..., culprits: _Optional[_Iterable[_Union[CostCulprit, _Mapping]]] = ..., lowest_kubernetes: _Optional[str] = ..., lowest_kubernetes_reason: _Optional[str] = ..., message_estimated_cost: _Optional[int] = ...) -> None: ...
 
 class VersionReport(_message.Message):
-    __slots__ = ("version", "lowest_minor", "rules", "estimated_cost", "cost_limit", "lowest_minor_reason")
+    __slots__ = ("version", "lowest_kubernetes", "lowest_kubernetes_reason", "rules", "estimated_cost", "cost_limit")
     VERSION_FIELD_NUMBER: _ClassVar[int]
-    LOWEST_MINOR_FIELD_NUMBER: _ClassVar[int]
+    LOWEST_KUBERNETES_FIELD_NUMBER: _ClassVar[int]
+    LOWEST_KUBERNETES_REASON_FIELD_NUMBER: _ClassVar[int]
     RULES_FIELD_NUMBER: _ClassVar[int]
     ESTIMATED_COST_FIELD_NUMBER: _ClassVar[int]
     COST_LIMIT_FIELD_NUMBER: _ClassVar[int]
-    LOWEST_MINOR_REASON_FIELD_NUMBER: _ClassVar[int]
     version: CrdVersion
-    lowest_minor: int
+    lowest_kubernetes: str
+    lowest_kubernetes_reason: str
     rules: _containers.RepeatedCompositeFieldContainer[RuleReport]
     estimated_cost: int
     cost_limit: int
-    lowest_minor_reason: str
-    def __init__(self, version: _Optional[_Union[CrdVersion, _Mapping]] = ..., lowest_minor: _Optional[int] = ..., rules: _Optional[_Iterable[_Union[RuleReport, _Mapping]]] = ..., estimated_cost: _Optional[int] = ..., cost_limit: _Optional[int] = ..., lowest_minor_reason: _Optional[str] = ...) -> None: ...
+    def __init__(self, version: _Optional[_Union[CrdVersion, _Mapping]] = ..., lowest_kubernetes: _Optional[str] = ..., lowest_kubernetes_reason: _Optional[str] = ..., rules: _Optional[_Iterable[_Union[RuleReport, _Mapping]]] = ..., estimated_cost: _Optional[int] = ..., cost_limit: _Optional[int] = ...) -> None: ...
 
 class CrdReport(_message.Message):
-    __slots__ = ("violations", "warnings", "versions", "rejection", "lowest_minor", "lowest_minor_reason", "update", "conversion", "kubernetes_warnings")
+    __slots__ = ("violations", "warnings", "versions", "rejection", "lowest_kubernetes", "lowest_kubernetes_reason", "update", "conversion", "kubernetes_warnings")
     VIOLATIONS_FIELD_NUMBER: _ClassVar[int]
     WARNINGS_FIELD_NUMBER: _ClassVar[int]
     VERSIONS_FIELD_NUMBER: _ClassVar[int]
     REJECTION_FIELD_NUMBER: _ClassVar[int]
-    LOWEST_MINOR_FIELD_NUMBER: _ClassVar[int]
-    LOWEST_MINOR_REASON_FIELD_NUMBER: _ClassVar[int]
+    LOWEST_KUBERNETES_FIELD_NUMBER: _ClassVar[int]
+    LOWEST_KUBERNETES_REASON_FIELD_NUMBER: _ClassVar[int]
     UPDATE_FIELD_NUMBER: _ClassVar[int]
     CONVERSION_FIELD_NUMBER: _ClassVar[int]
     KUBERNETES_WARNINGS_FIELD_NUMBER: _ClassVar[int]
@@ -93,9 +93,9 @@ class CrdReport(_message.Message):
     warnings: _containers.RepeatedCompositeFieldContainer[_violation_pb2.Warning]
     versions: _containers.RepeatedCompositeFieldContainer[VersionReport]
     rejection: _violation_pb2.Rejection
-    lowest_minor: int
-    lowest_minor_reason: str
+    lowest_kubernetes: str
+    lowest_kubernetes_reason: str
     update: bool
     conversion: _conversion_pb2.ConversionReport
     kubernetes_warnings: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., warnings: _Optional[_Iterable[_Union[_violation_pb2.Warning, _Mapping]]] = ..., versions: _Optional[_Iterable[_Union[VersionReport, _Mapping]]] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., lowest_minor: _Optional[int] = ..., lowest_minor_reason: _Optional[str] = ..., update: _Optional[bool] = ..., conversion: _Optional[_Union[_conversion_pb2.ConversionReport, _Mapping]] = ..., kubernetes_warnings: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., warnings: _Optional[_Iterable[_Union[_violation_pb2.Warning, _Mapping]]] = ..., versions: _Optional[_Iterable[_Union[VersionReport, _Mapping]]] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., lowest_kubernetes: _Optional[str] = ..., lowest_kubernetes_reason: _Optional[str] = ..., update: _Optional[bool] = ..., conversion: _Optional[_Union[_conversion_pb2.ConversionReport, _Mapping]] = ..., kubernetes_warnings: _Optional[_Iterable[str]] = ...) -> None: ...

@@ -73,15 +73,15 @@ class GetServerInfoRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class GetServerInfoResponse(_message.Message):
-    __slots__ = ("version", "commit", "kubernetes_version", "kubernetes_minors", "limits")
+    __slots__ = ("version", "commit", "kubernetes", "supported_kubernetes", "limits")
     VERSION_FIELD_NUMBER: _ClassVar[int]
     COMMIT_FIELD_NUMBER: _ClassVar[int]
-    KUBERNETES_VERSION_FIELD_NUMBER: _ClassVar[int]
-    KUBERNETES_MINORS_FIELD_NUMBER: _ClassVar[int]
+    KUBERNETES_FIELD_NUMBER: _ClassVar[int]
+    SUPPORTED_KUBERNETES_FIELD_NUMBER: _ClassVar[int]
     LIMITS_FIELD_NUMBER: _ClassVar[int]
     version: str
     commit: str
-    kubernetes_version: str
-    kubernetes_minors: _containers.RepeatedScalarFieldContainer[int]
+    kubernetes: str
+    supported_kubernetes: _containers.RepeatedScalarFieldContainer[str]
     limits: ServerLimits
-    def __init__(self, version: _Optional[str] = ..., commit: _Optional[str] = ..., kubernetes_version: _Optional[str] = ..., kubernetes_minors: _Optional[_Iterable[int]] = ..., limits: _Optional[_Union[ServerLimits, _Mapping]] = ...) -> None: ...
+    def __init__(self, version: _Optional[str] = ..., commit: _Optional[str] = ..., kubernetes: _Optional[str] = ..., supported_kubernetes: _Optional[_Iterable[str]] = ..., limits: _Optional[_Union[ServerLimits, _Mapping]] = ...) -> None: ...

@@ -160,10 +160,10 @@ public record Document(ByteString bytes) {
                 break;
             }
         }
-        return builder.setYaml(bytes).build();
+        return builder.setRawYaml(bytes).build();
     }
 
     static Document fromProto(io.crdeval.v1.Document document) {
-        return new Document(document.hasYaml() ? document.getYaml() : document.getJson());
+        return new Document(document.hasRawYaml() ? document.getRawYaml() : document.getJson());
     }
 }

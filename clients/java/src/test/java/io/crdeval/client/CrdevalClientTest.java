@@ -188,7 +188,7 @@ class CrdevalClientTest {
         assertEquals("team", request.getCatalog());
         assertEquals("token of a write", request.getAtLeast());
         assertEquals(2, request.getCrdsCount());
-        assertEquals("kind: A", request.getCrds(1).getYaml().toStringUtf8());
+        assertEquals("kind: A", request.getCrds(1).getRawYaml().toStringUtf8());
         assertEquals(List.of("Bearer secret"), server.authorization.stream().distinct().toList());
     }
 

@@ -62,7 +62,7 @@ class DocumentTest {
             assertTrue(document.toProto().hasJson());
             assertEquals(json, document.toProto().getJson().toStringUtf8());
         }
-        assertTrue(Document.of("a: {b: 1.0}").toProto().hasYaml());
+        assertTrue(Document.of("a: {b: 1.0}").toProto().hasRawYaml());
         assertFalse(Document.of("").toProto().hasJson());
     }
 }
