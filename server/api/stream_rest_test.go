@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/crdeval/crdeval/server/api"
 )
 
@@ -142,7 +140,6 @@ func TestStreamedResultsAreLines(t *testing.T) {
 		{"admit bare lines", admitPath + "?bare=true&include.tableRow=true", "application/x-ndjson", returns + "\r\n" + returns},
 		{"admit DECODE", admitPath + "?stage=ADMISSION_STAGE_DECODE", "application/x-ndjson", `{"object":` + returns + "}\n" + update},
 		{"admit documents", admitPath, "application/yaml", spaced + "\n---\n" + spaced},
-		{"admit inline CRDs", admitPath + "?crds=1", "application/yaml", crd + "\n---\n" + spaced + "\n---\n" + spaced},
 		{"read lines", "/v1/catalogs/default:readStream?bare=true", "application/x-ndjson", returns + "\n" + returns},
 		{"read documents", "/v1/catalogs/default:readStream", "application/yaml", spaced + "\n---\n" + spaced},
 	} {
@@ -251,11 +248,6 @@ func TestStreamsRejected(t *testing.T) {
 		{"a value", "POST", admitPath + "?options.view=ALL", nil, 400, "INVALID_ARGUMENT", "ALL"},
 		{"a stage", "POST", "/v1/catalogs/default:readStream?stage=ADMISSION_STAGE_DECODE", nil, 400, "INVALID_ARGUMENT", "targetVersion"},
 		{"bare", "POST", admitPath + "?bare=1", nil, 400, "INVALID_ARGUMENT", `"bare"`},
-		{"CRDs", "POST", admitPath + "?crds=some", nil, 400, "INVALID_ARGUMENT", `"crds" is "some"`},
-		{"less than none", "POST", admitPath + "?crds=-1", nil, 400, "INVALID_ARGUMENT", `"crds" is "-1"`},
-		{"too many CRDs", "POST", admitPath + "?crds=17", nil, 413, "LIMIT_EXCEEDED", "max_inline_crds"},
-		{"more CRDs than lines", "POST", admitPath + "?crds=4", nil, 400, "INVALID_ARGUMENT", "the body has only 3 lines"},
-		{"what is no CRD", "POST", admitPath + "?crds=1", nil, 400, "MANIFEST_UNREADABLE", "crds[0]: "},
 		{"twice", "POST", admitPath + "?bare=true&bare=false", nil, 400, "INVALID_ARGUMENT", `given 2 times`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -264,73 +256,6 @@ func TestStreamsRejected(t *testing.T) {
 				t.Errorf("HTTP %d: %s", a.code, a.text)
 			}
 		})
-	}
-}
-
-// TestStreamedCRDs: the first lines or documents of a body are inline CRDs. Lines count from the beginning of the body.
-func TestStreamedCRDs(t *testing.T) {
-	w := start(t, nil)
-	manifest, err := yaml.YAMLToJSON([]byte(crontabManifest))
-	if err != nil {
-		t.Fatal(err)
-	}
-	other := strings.ReplaceAll(strings.ReplaceAll(string(manifest), "crontab", "datetab"), "CronTab", "DateTab")
-	other = strings.ReplaceAll(other, `"ct"`, `"dt"`)
-	for _, c := range []struct{ name, query, media, body string }{
-		{"lines", "?crds=2", "application/x-ndjson", string(manifest) + "\n\n" + other + "\n" + `{"object":` + cronTab(`{"replicas":0}`) + "}\n" + `{"object":` + cronTab(`{}`) + "}\n"},
-		{"bare lines", "?crds=1&bare=true", "application/x-ndjson", "\n\n\n" + string(manifest) + "\n" + cronTab(`{"replicas":0}`) + "\n" + cronTab(`{}`)},
-		{"documents", "?crds=1", "application/yaml", string(manifest) + "\n---\n---\n" + cronTab(`{"replicas":0}`) + "\n---\n" + cronTab(`{}`)},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			before := strings.Split(c.body, "\n")
-			lines := w.streamed(t, admitPath+c.query, c.body, "Content-Type", c.media, "Expect", "100-continue")
-			if len(lines) != 2 {
-				t.Fatalf("%v", lines)
-			}
-			first, second := lines[0], lines[1]
-			if *first.Index != 0 || first.Verdict == nil || first.Verdict.Allowed || *second.Index != 1 || second.Verdict == nil || !second.Verdict.Allowed {
-				t.Fatalf("%v", lines)
-			}
-			if at := first.Verdict.Violations[0].Position; !strings.Contains(before[at.Line-1][at.Column-1:], "0") {
-				t.Errorf("position %+v of\n%s", at, c.body)
-			}
-		})
-	}
-	if lines := w.streamed(t, admitPath, cronTab(`{}`), "Content-Type", "application/yaml"); len(lines) != 1 || lines[0].Error == nil {
-		t.Errorf("an inline CRD stays: %v", lines)
-	}
-	rejected := w.do(http.MethodPost, admitPath+"?crds=1", strings.Replace(string(manifest), `"plural":"crontabs"`, `"plural":"Crontabs"`, 1)+"\n"+cronTab(`{}`))
-	if st := rejected.status(t); rejected.code != http.StatusUnprocessableEntity || reason(t, st) != "CRD_REJECTED" {
-		t.Errorf("HTTP %d: %s", rejected.code, rejected.text)
-	}
-}
-
-// TestInteractiveStreamWithCRDs: a stream with CRDs begins when these have come, and takes its time from then on.
-func TestInteractiveStreamWithCRDs(t *testing.T) {
-	w := start(t, nil)
-	manifest, err := yaml.YAMLToJSON([]byte(crontabManifest))
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, answer := w.open(t, admitPath+"?crds=1")
-	if _, err := body.Write(append(manifest, '\n')); err != nil {
-		t.Fatal(err)
-	}
-	lines := answer()
-	for i := range 3 {
-		if _, err := io.WriteString(body, `{"object":`+cronTab(`{}`)+"}\n"); err != nil {
-			t.Fatal(err)
-		}
-		if !lines.Scan() {
-			t.Fatal(lines.Err())
-		}
-		if l := linesOf(t, lines.Text())[0]; *l.Index != i || l.Line != i+2 || !l.Verdict.Allowed {
-			t.Errorf("%s", lines.Text())
-		}
-	}
-	_ = body.Close()
-	if lines.Scan() || lines.Err() != nil {
-		t.Errorf("%s, %v", lines.Text(), lines.Err())
 	}
 }
 

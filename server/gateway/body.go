@@ -156,24 +156,6 @@ func unreadable(err error) error {
 	return malformed(fmt.Sprintf("the body could not be read to its end: %v", err))
 }
 
-// checkNoBody rejects a request whose body has at least a byte, or does not end in time.
-func (g *gateway) checkNoBody(w http.ResponseWriter, r *http.Request) error {
-	if r.ContentLength == 0 {
-		return nil
-	}
-	if r.ContentLength < 0 {
-		from := g.options.Bodies.newPaced(r, http.NewResponseController(w))
-		defer from.done()
-		switch n, err := io.ReadFull(from, make([]byte, 1)); {
-		case n == 0 && errors.Is(err, os.ErrDeadlineExceeded):
-			return from.late(fmt.Sprintf("the body must be empty, but did not end within %s", g.options.Bodies.patience))
-		case n == 0:
-			return nil
-		}
-	}
-	return invalid("%s %s takes no body: everything is in the path and the query", r.Method, r.URL.Path)
-}
-
 // timeoutForm is the format of a gRPC timeout.
 var timeoutForm = regexp.MustCompile(`^[0-9]{1,8}[HMSmun]$`)
 

@@ -109,7 +109,6 @@ type pacedBody struct {
 	began   time.Time
 	next    time.Time // the deadline of what has not been read
 	set     bool
-	unpaced bool // it may take any time
 	read    int64
 	lease   *flow.Lease
 	awaited int64       // bytes read when the lease began to wait; negative: it does not wait
@@ -126,9 +125,6 @@ func (b *Bodies) newPaced(r *http.Request, control *http.ResponseController) *pa
 
 // Read implements io.Reader.
 func (p *pacedBody) Read(to []byte) (n int, err error) {
-	if p.unpaced {
-		return p.body.Read(to)
-	}
 	if !p.set {
 		p.setDeadline()
 		p.set = true

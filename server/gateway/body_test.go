@@ -152,7 +152,4 @@ func TestNoBodyWanted(t *testing.T) {
 			t.Errorf("%s: HTTP %d %s", name, code, text)
 		}
 	}
-	if code, text, _ := send(t, http.MethodGet, rest.URL+"/v1/catalogs/a", io.MultiReader(strings.NewReader("")), nil); code != http.StatusOK {
-		t.Errorf("an empty one: HTTP %d %s", code, text)
-	}
 }

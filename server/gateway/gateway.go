@@ -18,7 +18,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -65,8 +64,7 @@ type Options struct {
 
 type gateway struct {
 	options    Options
-	routes     map[string]route            // by the method and grpc-gateway's pattern
-	paths      map[string][]*regexp.Regexp // by method
+	routes     map[string]route // by the method and grpc-gateway's pattern
 	mux        *runtime.ServeMux
 	conn       grpc.ClientConnInterface
 	health     healthv1.HealthClient
@@ -97,10 +95,9 @@ func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Ha
 	}
 	o.Limits.MaxBytes = int(o.MaxBodyBytes)
 	g := &gateway{
-		options: o, routes: map[string]route{}, paths: map[string][]*regexp.Regexp{}, conn: conn, health: healthv1.NewHealthClient(conn),
+		options: o, routes: routes(), conn: conn, health: healthv1.NewHealthClient(conn),
 		registry: crdevalv1.NewRegistryServiceClient(conn), evaluation: crdevalv1.NewEvaluationServiceClient(conn),
 	}
-	setQueryParser()
 	g.mux = runtime.NewServeMux(
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, Marshaler{}),
 		runtime.WithErrorHandler(handleError),
@@ -118,13 +115,6 @@ func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Ha
 		runtime.WithWriteContentLength(),
 		runtime.WithUnescapingMode(runtime.UnescapingModeAllExceptReserved),
 	)
-	for _, r := range routes() {
-		g.routes[r.method+" "+strings.ReplaceAll(r.path, "}", "=*}")] = r
-		g.addTemplate(r.method, r.path)
-		if r.method == http.MethodGet && !r.streams {
-			g.addTemplate(http.MethodHead, r.path)
-		}
-	}
 	if err := errors.Join(
 		crdevalv1.RegisterRegistryServiceHandlerClient(ctx, g.mux, g.registry),
 		crdevalv1.RegisterEvaluationServiceHandlerClient(ctx, g.mux, g.evaluation),
@@ -191,7 +181,6 @@ func (g *gateway) handlePaths() error {
 		paths  paths
 	}{{http.MethodPost, post}, {http.MethodGet, get}, {http.MethodHead, get}, {http.MethodGet, watch}} {
 		for path, handle := range p.paths {
-			g.addTemplate(p.method, path)
 			if err := g.mux.HandlePath(p.method, path, handle); err != nil {
 				return err
 			}
@@ -218,9 +207,6 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
 	_ = control.SetWriteDeadline(time.Time{}) // that of the previous request
 	r = r.WithContext(flow.WithLease(ctx, lease))
-	if r.Method == http.MethodHead && g.hasPath(http.MethodHead, r) {
-		r.Method = http.MethodGet // of a copy: net/http sends the headers of the response only
-	}
 	g.mux.ServeHTTP(&timedWriter{ResponseWriter: w, control: control, lease: lease}, r)
 }
 

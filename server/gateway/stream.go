@@ -1,24 +1,23 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
+	"net/url"
 	"reflect"
 	"strings"
 	"time"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"github.com/grpc-ecosystem/grpc-gateway/v2/utilities"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/transport"
@@ -48,13 +47,11 @@ type itemStream struct {
 	call streamCall
 }
 
-// open begins the call with its first message, which has the fields of the query, the catalog and the CRDs.
+// open begins the call with its first message, which has the fields of the query and the catalog.
 func (c streamCall) open(
-	ctx context.Context, conn grpc.ClientConnInterface, first proto.Message, catalog string, crds []*crdevalv1.Document,
+	ctx context.Context, conn grpc.ClientConnInterface, first proto.Message, catalog string,
 ) (*itemStream, error) {
-	m := reflect.ValueOf(first).Elem()
-	m.FieldByName("Catalog").SetString(catalog)
-	m.FieldByName("Crds").Set(reflect.ValueOf(crds))
+	reflect.ValueOf(first).Elem().FieldByName("Catalog").SetString(catalog)
 	s, err := conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, c.method)
 	if err == nil {
 		err = s.SendMsg(first)
@@ -93,14 +90,14 @@ func (g *gateway) stream(w http.ResponseWriter, r *http.Request, call streamCall
 	_ = control.EnableFullDuplex() // HTTP/2 is full duplex, and returns an error
 	held := g.options.Bodies.reserve(r.Context())
 	defer held.release()
-	from, err := g.openStream(serving, r, call, catalog, control, held)
+	from, err := g.openStream(serving, r, call, catalog, held)
 	if err != nil {
 		held.release()
 		g.reject(w, r, err)
 		return
 	}
 	setStreamHeaders(w)
-	if r.ProtoMajor == 1 && strings.EqualFold(r.Header.Get("Expect"), "100-continue") && !from.begun {
+	if r.ProtoMajor == 1 && strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
 		w.WriteHeader(http.StatusContinue) // net/http does not send it after another status, and clients such as curl would wait
 	}
 	w.WriteHeader(http.StatusOK)
@@ -134,7 +131,7 @@ func clientContext(r *http.Request) context.Context {
 
 // openStream begins the call. When it returns, the server has accepted the first message. Errors are statuses.
 func (g *gateway) openStream(
-	ctx context.Context, r *http.Request, call streamCall, catalog string, control *http.ResponseController, held *reservation,
+	ctx context.Context, r *http.Request, call streamCall, catalog string, held *reservation,
 ) (*streamReader, error) {
 	yaml, err := isYAMLStream(r)
 	for _, check := range []func() error{
@@ -149,17 +146,12 @@ func (g *gateway) openStream(
 		return nil, err
 	}
 	first := reflect.New(call.request).Interface().(proto.Message)
-	bare, n, err := streamQuery(first, r.URL.RawQuery)
+	bare, err := streamQuery(first, r.URL.RawQuery)
 	if err != nil {
 		return nil, err
 	}
-	paced := held.of.newPaced(r, control)
-	from := newStreamReader(paced, g.options.MaxBodyBytes, held, yaml, bare)
-	crds, err := from.readCRDs(n, g.options.Lists["crds"])
-	if err != nil {
-		return nil, err
-	}
-	to, err := call.open(api.WithOrigins(ctx, from.origins), g.conn, first, catalog, crds)
+	from := newStreamReader(r.Body, g.options.MaxBodyBytes, held, yaml, bare)
+	to, err := call.open(api.WithOrigins(ctx, from.origins), g.conn, first, catalog)
 	if err != nil {
 		return nil, err
 	}
@@ -184,57 +176,23 @@ func (g *gateway) checkAdmission(r *http.Request) error {
 	return err
 }
 
-// readCRDs reads the first n pieces of a body, in the time for a body that is not a stream. Errors are statuses.
-func (s *streamReader) readCRDs(n int, limit api.ListLimit) (crds []*crdevalv1.Document, err error) {
-	s.paced.unpaced = n == 0
-	if n == 0 {
-		return nil, nil
+// streamQuery reads the query of a stream into its first message. bare says that lines are objects.
+func streamQuery(first proto.Message, query string) (bare bool, err error) {
+	values, err := url.ParseQuery(query)
+	if err == nil {
+		err = checkQuery(parametersOf(first.ProtoReflect().Descriptor(), "{catalog}"), values, "bare")
 	}
-	if limit.Maximum > 0 && n > limit.Maximum {
-		return nil, api.LimitExceeded(limit.Name, limit.Maximum, `the query parameter "crds" is %d, and the limit %s is %d`, n, limit.Name, limit.Maximum)
+	given := values.Get("bare")
+	if bare = given == "true"; err == nil && values.Has("bare") && !bare && given != "false" {
+		err = fmt.Errorf("the query parameter %q is %q: %s is expected", "bare", given, "true or false")
 	}
-	s.begun = true
-	defer func() {
-		s.paced.unpaced = true
-		s.paced.done()
-	}()
-	total := int64(0)
-	for pieces := 0; pieces < n; {
-		p, err := s.from.next()
-		switch {
-		case err == nil:
-		case errors.Is(err, io.EOF):
-			return nil, invalid(`the query parameter "crds" is %d, and the body has only %d lines or documents`, n, pieces)
-		case errors.Is(err, os.ErrDeadlineExceeded):
-			return nil, s.paced.late(fmt.Sprintf(
-				"the CRDs at the beginning of the body arrived too slowly: the limit is %s plus one second per %d bytes", s.held.of.patience, transport.BytesPerSecond))
-		default:
-			return nil, unreadable(err)
-		}
-		if total += int64(len(p.text)); total > s.max/2 {
-			return nil, api.LimitExceeded("max_message_bytes", int(s.max),
-				"the CRDs at the beginning of the body have more bytes than half of the limit max_message_bytes, which is %d", s.max)
-		}
-		crds = append(crds, s.crdsOf(p)...)
-		pieces++
+	if values.Del("bare"); err == nil {
+		err = runtime.PopulateQueryParameters(first, values, &utilities.DoubleArray{})
 	}
-	return crds, nil
-}
-
-// crdsOf returns the CRDs in a piece.
-func (s *streamReader) crdsOf(p piece) (crds []*crdevalv1.Document) {
-	if s.yaml {
-		for _, m := range workspace.ReadText(pieceText(p)) {
-			crds = append(crds, s.place(m))
-		}
-		return crds
+	if err != nil {
+		return false, invalid("%v", err)
 	}
-	d := api.JSON(bytes.TrimSpace(p.text))
-	if at := sliceOffset(p.text, d.GetJson()); at >= 0 {
-		o := pieceText(p).At(at)
-		s.origins.set(d, streamOrigin{origin: &o})
-	}
-	return []*crdevalv1.Document{d}
+	return bare, nil
 }
 
 // isYAMLStream reports whether a streamed body is YAML, and not JSON.

@@ -37,9 +37,9 @@ type record struct {
 
 // streamReader reads a body and sends its items.
 type streamReader struct {
-	from  *splitter
-	paced *pacedBody
-	to    interface {
+	from *splitter
+	body io.Reader
+	to   interface {
 		CloseSend() error
 		send([]*crdevalv1.EvaluationItem) error
 		receive() ([]proto.Message, error)
@@ -47,7 +47,6 @@ type streamReader struct {
 	held       *reservation
 	max        int64 // bytes of a piece
 	yaml, bare bool
-	begun      bool        // some of the body was read before the call began
 	records    chan record // of the items in their order
 	origins    *streamOrigins
 	ended      chan error // receives why the body was not read to its end, a status, or nil
@@ -55,9 +54,9 @@ type streamReader struct {
 	bytes      int
 }
 
-func newStreamReader(paced *pacedBody, max int64, held *reservation, yaml, bare bool) *streamReader {
+func newStreamReader(body io.Reader, max int64, held *reservation, yaml, bare bool) *streamReader {
 	return &streamReader{
-		from: newSplitter(paced, max, held, yaml), paced: paced, held: held, max: max, yaml: yaml, bare: yaml || bare,
+		from: newSplitter(body, max, held, yaml), body: body, held: held, max: max, yaml: yaml, bare: yaml || bare,
 		records: make(chan record, maxRecords), origins: &streamOrigins{}, ended: make(chan error, 1),
 	}
 }
@@ -69,7 +68,7 @@ func (s *streamReader) read(ctx context.Context) (err error) {
 	s.ended <- err
 	_ = s.to.CloseSend() // never fails
 	if err != nil || ctx.Err() != nil {
-		_, _ = io.Copy(io.Discard, s.paced) // until the writer's deadline
+		_, _ = io.Copy(io.Discard, s.body) // until the writer's deadline
 	}
 	return err
 }

@@ -22,9 +22,6 @@ func (s *sink) send(items []*crdevalv1.EvaluationItem) error {
 	return nil
 }
 
-// unpaced returns a body that may take any time.
-func unpaced(body io.Reader) *pacedBody { return &pacedBody{body: body, unpaced: true} }
-
 // TestMemoryOfStreams: a stream holds no memory for what it has sent or skipped, however long it is.
 func TestMemoryOfStreams(t *testing.T) {
 	const times = 1000
@@ -45,7 +42,7 @@ func TestMemoryOfStreams(t *testing.T) {
 		memory := flow.NewMemory(16 << 10)
 		reserved, to := NewBodies(nil).reserve(flow.WithLease(t.Context(), memory.Open("a"))), &sink{}
 		body := strings.NewReader(strings.Repeat(c.body, times))
-		from := newStreamReader(unpaced(body), 1<<10, reserved, c.yaml, false)
+		from := newStreamReader(body, 1<<10, reserved, c.yaml, false)
 		from.to = to
 		if err := from.read(t.Context()); err != nil || to.items != c.items || len(from.records) != c.items {
 			t.Errorf("%s: %d items, %d records, %v", c.name, to.items, len(from.records), err)

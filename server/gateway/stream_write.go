@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -137,11 +136,7 @@ const maxEvents = 64
 // event, and answer an error before the first event with HTTP 200.
 func (g *gateway) watch(w http.ResponseWriter, r *http.Request, catalog string) {
 	request := &crdevalv1.WatchCrdsRequest{Catalog: catalog}
-	values, err := url.ParseQuery(r.URL.RawQuery)
-	if err == nil {
-		err = parseQuery(request, values, utilities.NewDoubleArray([][]string{{"catalog"}}))
-	}
-	if err != nil {
+	if err := runtime.PopulateQueryParameters(request, r.URL.Query(), &utilities.DoubleArray{}); err != nil {
 		WriteError(w, invalid("%v", err))
 		return
 	}

@@ -136,7 +136,7 @@ class EvaluationServiceServicer:
         Over REST: POST /v1/catalogs/{catalog}:admitStream. The body is application/x-ndjson with one EvaluationItem per
         line (with `bare=true` one object per line), or application/yaml with one bare object per document. The fields of
         the first message are query parameters (`stage=ADMISSION_STAGE_DECODE`, `options.view=OBJECT_VIEW_NONE`,
-        `include.tableRow=true`). With `crds=2`, for example, the first two lines or documents are inline CRDs, not items.
+        `include.tableRow=true`). Inline CRDs are only possible over gRPC.
 
         The answer is application/x-ndjson with one VerdictResult per line, in the order of the items. Each line also has
         `index`, the number of the item from 0, and `line`, its line in the body. A line that is JSON but not an
