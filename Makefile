@@ -121,6 +121,10 @@ generate: generate-tools ## Regenerate all generated code: Go, gateway, OpenAPI,
 bench: ## Measure crdeval and Kubernetes in the same run; CASE=regexp FLAGS='-peers=ajv,kubeconform'
 	@cd engine/conformance && go run ./cmd/bench -case '$(CASE)' $(FLAGS)
 
+.PHONY: figures
+figures: ## Measure once and write the tables of docs/performance.md; FLAGS='-rounds 3 -turn 60ms'
+	@.tools/figures $(FLAGS)
+
 .PHONY: conformance
 conformance: ## Compare N cases with Kubernetes, then run the tests with VOLUME (16) times their cases; SUITE=… SEED=…
 	@cd engine/conformance && go run ./cmd/conformance -suite '$(SUITE)' -n $(N) -seed $(SEED)

@@ -21,6 +21,7 @@ var commandCases = []benchCase{
 	{"cli/files", 2, none, commandFiles, "cli"},
 	{"cli/one", 2, none, commandOne, "cli"},
 	{"cli/list", 2, none, commandList, "cli"},
+	{"cli/invalid", 2, none, commandInvalid, "cli"},
 }
 
 // commandFiles compares runs over many small files of one object each.

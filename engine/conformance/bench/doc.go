@@ -54,7 +54,7 @@
 //
 //   - cli: crdeval admit, kubeconform and kubectl-validate as processes that read files: 2,000 HTTPRoutes in YAML, one, and
 //     20,000 in a List in JSON. Before the measurement, each must reject an invalid object. In each run, it must accept all
-//     objects.
+//     objects. cli/invalid counts how many of the invalid examples of Gateway API each of them rejects.
 //
 //   - unary: calls with one CronTab, from concurrent callers in this process to a server with its default configuration and
 //     telemetry in a process of its own. validate and admit compare the CPU time of the server with that of an echo handler,

@@ -18,7 +18,7 @@ func TestNamedCases(t *testing.T) {
 		".":              nil,
 		"crontab":        nil,
 		"^limit/crontab": {"limit/crontab"},
-		"cli":            {"cli/files", "cli/one", "cli/list"},
+		"cli":            {"cli/files", "cli/one", "cli/list", "cli/invalid"},
 		"peers/checks":   {"peers/checks"},
 	} {
 		var got []string
@@ -95,6 +95,7 @@ func TestPeerCases(t *testing.T) {
 		`(?m)^cli/files  20 files  ours [0-9.]+ ms wall [0-9.]+ ms CPU [0-9]+ MB  GOMAXPROCS=`,
 		`(?m)^cli/files/kubeconform  .* ratio wall [0-9.]+x \(bar 2x (met|MISSED)\) CPU [0-9.]+x \(bar 2x`,
 		`(?m)^cli/one  one file and its CRD of [0-9]+ bytes  ours .* bar 60 ms CPU (met|MISSED)`,
+		`(?m)^cli/invalid  36 invalid examples, rejected by  crdeval 36  kubeconform [0-9]+  GOMAXPROCS=`,
 		`(?m)^cli/list  50 objects in [0-9]+ bytes  ours .* µs wall \(bar 15 µs (met|MISSED)\) `,
 	} {
 		if !regexp.MustCompile(want).MatchString(out.String()) {

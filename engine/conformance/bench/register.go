@@ -14,6 +14,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
+	crdevalside "github.com/crdeval/crdeval/engine/conformance/ours"
 )
 
 // submission is a manifest, and the CRD registered under its name.
@@ -115,8 +116,9 @@ func sameRegistration(them *registrar, s submission) error {
 	if err != nil {
 		return err
 	}
-	if ours := slices.Sorted(slices.Values(engine.TextsOf(report.Warnings))); !slices.Equal(ours, slices.Sorted(slices.Values(theirs))) {
-		return fmt.Errorf("ours warns of %q and upstream of %q", ours, theirs)
+	warnings := crdevalside.Foreign(engine.TextsOf(report.Warnings))
+	if !slices.Equal(slices.Sorted(slices.Values(warnings)), slices.Sorted(slices.Values(theirs))) {
+		return fmt.Errorf("ours warns of %q and upstream of %q", warnings, theirs)
 	}
 	if report.Update != (s.existing != nil) {
 		return fmt.Errorf("ours takes it for an update: %v", report.Update)

@@ -59,7 +59,7 @@ func (e Engine) register(manifest []byte, existing func(string) *engine.Existing
 	if err != nil {
 		return nil, oracle.Answer{Rejection: &oracle.Rejection{Code: 400, Reason: string(engine.ReasonOf(err)), Message: err.Error()}}
 	}
-	answer := oracle.Answer{Warnings: sortedFormats(foreign(engine.TextsOf(report.Warnings)))}
+	answer := oracle.Answer{Warnings: sortedFormats(Foreign(engine.TextsOf(report.Warnings)))}
 	if !report.Accepted {
 		answer.Rejection = withoutReason(report)
 		if r := report.Rejection; answer.Rejection == nil && r.Code == http.StatusBadRequest {
@@ -124,8 +124,8 @@ func (e Engine) RegisterStrict(manifest []byte, yaml bool) *oracle.Rejection {
 	return &oracle.Rejection{Code: report.Rejection.Code, Reason: report.Rejection.Reason, Message: report.Rejection.Message}
 }
 
-// foreign removes crdeval's own notes.
-func foreign(warnings []string) (kept []string) {
+// Foreign returns the warnings that an API server has too: those without crdeval's own notes.
+func Foreign(warnings []string) (kept []string) {
 	for _, w := range warnings {
 		if !strings.HasPrefix(w, "crdeval: ") {
 			kept = append(kept, w)
@@ -337,7 +337,7 @@ func (d *Definition) checkFacade(r oracle.Request, want oracle.Answer) (diffs []
 	if !r.Handler {
 		return diffs
 	}
-	got := oracle.Answer{Object: want.Object, Strict: want.Strict, Warnings: foreign(engine.TextsOf(v.Warnings)), Ratcheted: want.Ratcheted}
+	got := oracle.Answer{Object: want.Object, Strict: want.Strict, Warnings: Foreign(engine.TextsOf(v.Warnings)), Ratcheted: want.Ratcheted}
 	for _, f := range v.Violations {
 		if engine.IsCause(f.Type) {
 			got.Errors = append(got.Errors, fieldError(f))

@@ -98,7 +98,7 @@ func (d *Definition) mutated(r oracle.Request) oracle.Answer {
 	}
 	a := answerOf(finished)
 	a.Decoded, a.OldDecoded = decoded.Object, decoded.OldObject
-	for _, text := range foreign(engine.TextsOf(decoded.Warnings)) {
+	for _, text := range Foreign(engine.TextsOf(decoded.Warnings)) {
 		if !slices.Contains(a.Warnings, text) {
 			a.Warnings = append(a.Warnings, text)
 		}
@@ -108,7 +108,7 @@ func (d *Definition) mutated(r oracle.Request) oracle.Answer {
 
 // answerOf converts a verdict to an answer.
 func answerOf(v *engine.Verdict) oracle.Answer {
-	a := oracle.Answer{Object: v.Object, Stored: v.StoredObject, Deletes: v.Deletes, Unchanged: v.Unchanged, Status: v.Status, Warnings: foreign(engine.TextsOf(v.Warnings))}
+	a := oracle.Answer{Object: v.Object, Stored: v.StoredObject, Deletes: v.Deletes, Unchanged: v.Unchanged, Status: v.Status, Warnings: Foreign(engine.TextsOf(v.Warnings))}
 	if a.Stored == nil && !v.Deletes {
 		a.Stored = v.Object
 	}
