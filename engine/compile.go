@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
@@ -102,7 +101,7 @@ func CompileAsStored(ctx context.Context, manifest Document, o Options) (
 				o.Conversion = JSON(existing.Conversion)
 			}
 		}
-		o.Terminating = o.Terminating || isTerminating(crd)
+		o.Terminating = o.Terminating || definition.IsTerminating(crd)
 		definition.Normalize(crd) // the API server evaluates what it stored: a default of 1.0 becomes the integer 1
 		d, err = compile(ctx, crd, o, celcheck.NewMemory())
 		return err
@@ -114,12 +113,6 @@ func CompileAsStored(ctx context.Context, manifest Document, o Options) (
 		return nil, nil, err
 	}
 	return d, crd, nil
-}
-
-// isTerminating reports whether an API server rejects creations for the CRD.
-// (k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go, ServeHTTP)
-func isTerminating(crd *apiextensionsv1.CustomResourceDefinition) bool {
-	return !crd.DeletionTimestamp.IsZero() || apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Terminating)
 }
 
 // CompileDefinition is Compile for a decoded CRD. Its status and the metadata that a server sets are ignored; use

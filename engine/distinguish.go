@@ -194,7 +194,7 @@ func aimsAt(ctx context.Context, a, b *subject, o *DistinguishOptions) (aims []s
 	pointers := o.Pointers
 	if len(pointers) == 0 {
 		nowhere := func(value.Path) *value.Position { return nil }
-		found, err := compare.CRDs(ctx, a.crd, b.crd, compare.Options{Minor: LatestMinor, Most: MaxChanges,
+		found, err := compare.CRDs(ctx, a.crd, b.crd, compare.Options{Minor: LatestMinor, Most: compare.MaxChanges,
 			OldPosition: nowhere, NewPosition: nowhere})
 		if err != nil {
 			return nil, failed(ReasonItemDeadline, "the call ended before the CRDs were compared", err)

@@ -122,22 +122,6 @@ func ExampleDefinition_Table() {
 	// nightly   1
 }
 
-func ExampleCompare() {
-	ctx := context.Background()
-	old := engine.YAML([]byte(exampleCRD))
-	changed := engine.YAML([]byte(strings.ReplaceAll(exampleCRD, "maximum: 10", "maximum: 5")))
-	diff, err := engine.Compare(ctx, old, changed, engine.Options{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	for _, c := range diff.Changes {
-		fmt.Println(c.Version, c.Class, c.Kind, string(c.Old), string(c.New))
-	}
-	// Output:
-	// v1 Breaking BoundTightened 10 5
-	// v1beta1 Breaking BoundTightened 10 5
-}
-
 func ExampleCheck() {
 	manifest := engine.YAML([]byte(strings.Replace(exampleCRD, "scope: Namespaced", "scope: Global", 1)))
 	report, err := engine.Check(context.Background(), manifest, engine.Options{})
@@ -194,20 +178,4 @@ func ExampleDefinition_ParseFieldSelector() {
 	}
 	fmt.Println(selector.Matches(fields))
 	// Output: true
-}
-
-func ExampleReplay() {
-	ctx, old := context.Background(), compileExample()
-	stricter := engine.YAML([]byte(strings.ReplaceAll(exampleCRD, "maximum: 10", "maximum: 5")))
-	changed, _, err := engine.Compile(ctx, stricter, engine.Options{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	object := engine.JSON([]byte(strings.Replace(exampleObject, `"image"`, `"replicas":7,"image"`, 1)))
-	results, err := engine.Replay(ctx, old, changed, []engine.Item{{Object: object}}, engine.EvaluationOptions{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(results[0].Outcomes)
-	// Output: [NewlyRejected KeptByRatcheting]
 }

@@ -46,7 +46,6 @@ func TestPanicsAreErrors(t *testing.T) {
 			_, _, err := CompileDefinition(ctx, crd, Options{Existing: injected})
 			return err
 		},
-		"Compare":  func() error { _, err := Compare(ctx, manifest, manifest, Options{Existing: injected}); return err },
 		"Validate": func() error { _, err := observed.Validate(ctx, item, o); return err },
 		"Admit":    func() error { _, err := observed.Admit(ctx, item, o); return err },
 		"Prune":    func() error { _, err := observed.Prune(ctx, item, o); return err },
@@ -56,7 +55,6 @@ func TestPanicsAreErrors(t *testing.T) {
 			_, err := observed.Convert(ctx, item, EvaluationOptions{TargetVersion: "v1"})
 			return err
 		},
-		"Replay":             func() error { all, _ := Replay(ctx, good, broken, []Item{item}, o); return all[0].Err },
 		"Table":              func() error { _, err := broken.Table(ctx, "v1", []Document{object}, TableOptions{}); return err },
 		"GetScale":           func() error { _, err := broken.GetScale(ctx, "v1", object); return err },
 		"SetScale":           func() error { _, err := broken.SetScale(ctx, "v1", object, object); return err },

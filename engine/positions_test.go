@@ -91,30 +91,6 @@ func numbered(n int, format string) string {
 	return strings.Join(parts, ",")
 }
 
-// TestManyDifferences is TestManyPositions for a replay: the omitted differences are counted.
-func TestManyDifferences(t *testing.T) {
-	testenv.SingleGoroutine(t)
-	const n, most = 100_000, 30 * time.Second
-	ctx, cancel := context.WithTimeout(context.Background(), most)
-	defer cancel()
-	var of [2]*Definition
-	for i, schema := range [...]string{`"spec":{"type":"object",`, `"spec":{"type":"object","x-kubernetes-preserve-unknown-fields":true,`} {
-		d, _, err := Compile(ctx, JSON([]byte(strings.Replace(manyCRD, `"spec":{"type":"object",`, schema, 1))), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		of[i] = d
-	}
-	object := JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"x","namespace":"default"},"spec":{` + numbered(n, `"u%07d":1`) + `}}`))
-	replayed, err := Replay(ctx, of[0], of[1], []Item{{Object: object}}, EvaluationOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r := replayed[0]; r.Err != nil || len(r.Differences)+r.OmittedDifferences != n || r.Differences[0].Outcome != PrunedOtherwise {
-		t.Errorf("%v, %d differences and %d more, want %d that are pruned otherwise", r.Err, len(r.Differences), r.OmittedDifferences, n)
-	}
-}
-
 // TestLongPositions: a map's key of a megabyte is in the place of everything below it. Places of traces and of changes are
 // bounded.
 func TestLongPositions(t *testing.T) {

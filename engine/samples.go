@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/crdeval/crdeval/engine/internal/compare"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/sample"
 	"github.com/crdeval/crdeval/engine/internal/search"
@@ -329,7 +330,7 @@ func (s *sampler) breaking(c *search.Constraint) (search.Pair, *subject, error) 
 	updates := []bool{false}
 	for i := range c.Schema.XValidations {
 		if rule := &c.Schema.XValidations[i]; rule.Rule == c.Rule() {
-			updates = needsUpdate(rule)
+			updates = compare.WritesFor(rule)
 		}
 	}
 	subjects := []*subject{s.subject}

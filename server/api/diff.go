@@ -3,7 +3,7 @@ package api
 import (
 	"context"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/diff"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/registry"
 )
@@ -39,7 +39,7 @@ func (s *registryService) DiffCrd(ctx context.Context, r *crdevalv1.DiffCrdReque
 }
 
 // DiffMessage returns the message of a comparison with the counterexamples of its changes.
-func DiffMessage(d *engine.Diff, counterexamples []engine.ChangeCounterexample) *crdevalv1.DiffCrdResponse {
+func DiffMessage(d *diff.Result, counterexamples []diff.Counterexample) *crdevalv1.DiffCrdResponse {
 	m := &crdevalv1.DiffCrdResponse{
 		ChangeClass: changeClasses[d.Class], Changes: convertAll(d.Changes, crdChange), OmittedChanges: int32(d.OmittedChanges),
 		Identical: d.Identical, SearchIncomplete: d.SearchIncomplete,
@@ -84,11 +84,11 @@ func comparison(ctx context.Context, r *crdevalv1.DiffCrdRequest) (c registry.Co
 // maxCounterexampleTries bounds DiffCrdRequest.counterexample_tries.
 const maxCounterexampleTries = 100_000
 
-func changeCounterexample(c *engine.ChangeCounterexample) *crdevalv1.ChangeCounterexample {
+func changeCounterexample(c *diff.Counterexample) *crdevalv1.ChangeCounterexample {
 	m := &crdevalv1.ChangeCounterexample{Tries: int32(c.Tries), NoObjectReason: valid(c.NoObject)}
 	if c.Found != nil {
 		m.Object, m.OldObject = JSON(c.Found.Object), JSON(c.Found.OldObject)
-		m.Rejection, m.Violations = rejection(c.Found.B.Rejection), violations(c.Found.B.Violations)
+		m.Rejection, m.Violations = rejection(c.Found.New.Rejection), violations(c.Found.New.Violations)
 		m.Subresource = c.Found.Subresource
 		if c.Alone != nil {
 			m.HiddenViolations = violations(c.Alone.Violations)
@@ -101,19 +101,19 @@ func changeCounterexample(c *engine.ChangeCounterexample) *crdevalv1.ChangeCount
 	return m
 }
 
-var changeClasses = map[engine.ChangeClass]crdevalv1.ChangeClass{
-	engine.Compatible: crdevalv1.ChangeClass_CHANGE_CLASS_COMPATIBLE,
-	engine.NeedsCare:  crdevalv1.ChangeClass_CHANGE_CLASS_NEEDS_CARE,
-	engine.Breaking:   crdevalv1.ChangeClass_CHANGE_CLASS_BREAKING,
+var changeClasses = map[diff.Class]crdevalv1.ChangeClass{
+	diff.Compatible: crdevalv1.ChangeClass_CHANGE_CLASS_COMPATIBLE,
+	diff.NeedsCare:  crdevalv1.ChangeClass_CHANGE_CLASS_NEEDS_CARE,
+	diff.Breaking:   crdevalv1.ChangeClass_CHANGE_CLASS_BREAKING,
 }
 
-var changeSides = map[engine.ChangeSide]crdevalv1.ChangeSide{
-	engine.StoredObjects: crdevalv1.ChangeSide_CHANGE_SIDE_STORED_OBJECTS,
-	engine.Clients:       crdevalv1.ChangeSide_CHANGE_SIDE_CLIENTS,
-	engine.BothSides:     crdevalv1.ChangeSide_CHANGE_SIDE_BOTH,
+var changeSides = map[diff.Side]crdevalv1.ChangeSide{
+	diff.StoredObjects: crdevalv1.ChangeSide_CHANGE_SIDE_STORED_OBJECTS,
+	diff.Clients:       crdevalv1.ChangeSide_CHANGE_SIDE_CLIENTS,
+	diff.BothSides:     crdevalv1.ChangeSide_CHANGE_SIDE_BOTH,
 }
 
-func crdChange(c *engine.Change) *crdevalv1.CrdChange {
+func crdChange(c *diff.Change) *crdevalv1.CrdChange {
 	return &crdevalv1.CrdChange{
 		ChangeClass: changeClasses[c.Class], Side: changeSides[c.Side], Stored: changeClasses[c.Stored],
 		Writers: changeClasses[c.Writers], Readers: changeClasses[c.Readers], Kind: c.Kind, Version: valid(c.Version),
@@ -123,18 +123,18 @@ func crdChange(c *engine.Change) *crdevalv1.CrdChange {
 	}
 }
 
-var replayOutcomes = map[engine.ReplayOutcome]crdevalv1.ReplayOutcome{
-	engine.Same:               crdevalv1.ReplayOutcome_REPLAY_OUTCOME_SAME,
-	engine.NewlyRejected:      crdevalv1.ReplayOutcome_REPLAY_OUTCOME_NEWLY_REJECTED,
-	engine.KeptByRatcheting:   crdevalv1.ReplayOutcome_REPLAY_OUTCOME_KEPT_BY_RATCHETING,
-	engine.NewlyAccepted:      crdevalv1.ReplayOutcome_REPLAY_OUTCOME_NEWLY_ACCEPTED,
-	engine.PrunedOtherwise:    crdevalv1.ReplayOutcome_REPLAY_OUTCOME_PRUNED_DIFFERENTLY,
-	engine.DefaultedOtherwise: crdevalv1.ReplayOutcome_REPLAY_OUTCOME_DEFAULTED_DIFFERENTLY,
-	engine.ConvertedOtherwise: crdevalv1.ReplayOutcome_REPLAY_OUTCOME_CONVERTED_DIFFERENTLY,
+var replayOutcomes = map[diff.Outcome]crdevalv1.ReplayOutcome{
+	diff.Same:               crdevalv1.ReplayOutcome_REPLAY_OUTCOME_SAME,
+	diff.NewlyRejected:      crdevalv1.ReplayOutcome_REPLAY_OUTCOME_NEWLY_REJECTED,
+	diff.KeptByRatcheting:   crdevalv1.ReplayOutcome_REPLAY_OUTCOME_KEPT_BY_RATCHETING,
+	diff.NewlyAccepted:      crdevalv1.ReplayOutcome_REPLAY_OUTCOME_NEWLY_ACCEPTED,
+	diff.PrunedOtherwise:    crdevalv1.ReplayOutcome_REPLAY_OUTCOME_PRUNED_DIFFERENTLY,
+	diff.DefaultedOtherwise: crdevalv1.ReplayOutcome_REPLAY_OUTCOME_DEFAULTED_DIFFERENTLY,
+	diff.ConvertedOtherwise: crdevalv1.ReplayOutcome_REPLAY_OUTCOME_CONVERTED_DIFFERENTLY,
 }
 
 // ReplayMessage returns the message of a replay, without its error.
-func ReplayMessage(r *engine.ReplayResult) *crdevalv1.ReplayResult {
+func ReplayMessage(r *diff.ReplayResult) *crdevalv1.ReplayResult {
 	m := &crdevalv1.ReplayResult{
 		OldAllowed: r.OldAllowed, NewAllowed: r.NewAllowed, OldViolations: violations(r.OldViolations),
 		NewViolations: violations(r.NewViolations), NewRejection: rejection(r.NewRejection), OmittedDifferences: int32(r.OmittedDifferences),

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/diff"
 	"github.com/crdeval/crdeval/server/conversion"
 	"github.com/crdeval/crdeval/server/flow"
 )
@@ -22,23 +23,23 @@ type Comparison struct {
 }
 
 // Search returns the options of the search for counterexamples.
-func (c *Comparison) Search() engine.CounterexampleOptions {
+func (c *Comparison) Search() diff.SearchOptions {
 	if c.Tries == 0 {
-		return engine.CounterexampleOptions{Tries: engine.UndecidedTries, Undecided: true}
+		return diff.SearchOptions{Tries: diff.UndecidedTries, Undecided: true}
 	}
-	return engine.CounterexampleOptions{Tries: c.Tries}
+	return diff.SearchOptions{Tries: c.Tries}
 }
 
 // Compared is the result of a Comparison.
 type Compared struct {
-	Diff *engine.Diff
+	Diff *diff.Result
 	// Base is the registered CRD, without its manifest; nil if the comparison has its own Base.
 	Base *CRD
 	// Replayed has a result for each of the objects; nil if the new CRD is rejected.
-	Replayed []engine.ReplayResult
+	Replayed []diff.ReplayResult
 	// Counterexamples are the results of the search, nil without one. If the new CRD is rejected as an update, the search
 	// evaluates it as a new CRD. There is no search if it is rejected as a new CRD too.
-	Counterexamples []engine.ChangeCounterexample
+	Counterexamples []diff.Counterexample
 }
 
 // Compare returns the changes from the old CRD to the new one, and their effect on the objects. It stores nothing. If
@@ -59,7 +60,7 @@ func (r *Registry) Compare(ctx context.Context, catalog string, c Comparison, at
 	}
 	if c.Tries > 0 || out.Diff.Undecided() {
 		err = r.Scheduler.Do(ctx, func(ctx context.Context) (err error) {
-			out.Counterexamples, err = engine.Counterexamples(ctx, old, fresh, out.Diff, c.Search())
+			out.Counterexamples, err = diff.Counterexamples(ctx, old, fresh, out.Diff, c.Search())
 			return err
 		})
 		if err != nil {
@@ -78,22 +79,22 @@ func (r *Registry) Compare(ctx context.Context, catalog string, c Comparison, at
 // replay replays objects as a batch, so that their conversions share calls of webhooks.
 func (r *Registry) replay(
 	ctx context.Context, old, fresh *engine.Definition, objects []engine.Document,
-) ([]engine.ReplayResult, error) {
-	results, errs := make([]engine.ReplayResult, len(objects)), make([]error, len(objects))
+) ([]diff.ReplayResult, error) {
+	results, errs := make([]diff.ReplayResult, len(objects)), make([]error, len(objects))
 	ctx, release := conversion.Reserve(ctx)
 	defer release()
 	workers := min(r.Scheduler.Seats(), len(objects))
 	err := r.Scheduler.RunItems(ctx, workers, len(objects), func(_ context.Context, work *flow.Work) func(int) {
 		return func(i int) {
 			errs[i] = work.Item(func(ctx context.Context) error {
-				one, err := engine.Replay(ctx, old, fresh, []engine.Item{{Object: objects[i]}}, engine.EvaluationOptions{})
+				one, err := diff.Replay(ctx, old, fresh, []engine.Item{{Object: objects[i]}}, engine.FieldValidationWarn)
 				if err == nil {
 					results[i] = one[0]
 				}
 				return err
 			})
 			if late := (*flow.ItemTimeError)(nil); errors.As(errs[i], &late) {
-				results[i], errs[i] = engine.ReplayResult{Err: late}, nil
+				results[i], errs[i] = diff.ReplayResult{Err: late}, nil
 			}
 		}
 	})
@@ -120,7 +121,7 @@ func (r *Registry) compare(
 		o.Existing = existing(d.name, d.existing(manifest))
 		o.Conversion = engine.JSON(rules)
 	}
-	if out.Diff, err = engine.Compare(ctx, c.Base, c.New, o); err != nil {
+	if out.Diff, err = diff.Compare(ctx, c.Base, c.New, o); err != nil {
 		return nil, nil, nil, err
 	}
 	for i := range out.Diff.Changes {

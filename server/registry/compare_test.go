@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/diff"
 )
 
 func TestCompare(t *testing.T) {
@@ -31,7 +32,7 @@ func TestCompare(t *testing.T) {
 		if done.Diff.Identical != tc.identical || (done.Base == nil) != (tc.base == "") || done.Base != nil && done.Base.Revision != tc.base || len(done.Replayed) != len(tc.c.Objects) {
 			t.Errorf("%s: %+v", tc.name, done)
 		}
-		if !tc.identical && len(done.Replayed) == 1 && !slices.Contains(done.Replayed[0].Outcomes, engine.NewlyRejected) {
+		if !tc.identical && len(done.Replayed) == 1 && !slices.Contains(done.Replayed[0].Outcomes, diff.NewlyRejected) {
 			t.Errorf("%s: %+v", tc.name, done.Replayed)
 		}
 	}

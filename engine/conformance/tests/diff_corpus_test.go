@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/diff"
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
 	"github.com/crdeval/crdeval/engine/testenv"
 )
@@ -40,12 +41,12 @@ func TestCorpusDiffIsCompatible(t *testing.T) {
 		extended, fields := edited(t, crd.Doc, true)
 		added += fields
 		for _, pair := range [][2][]byte{{crd.Doc, described}, {described, crd.Doc}, {crd.Doc, extended}} {
-			diff, err := engine.Compare(t.Context(), engine.JSON(pair[0]), engine.JSON(pair[1]), engine.Options{})
+			result, err := diff.Compare(t.Context(), engine.JSON(pair[0]), engine.JSON(pair[1]), engine.Options{})
 			if err != nil {
 				t.Fatalf("%s of %s: %v", crd.Path, crd.Module, err)
 			}
-			for _, change := range diff.Changes {
-				if change.Class != engine.Compatible {
+			for _, change := range result.Changes {
+				if change.Class != diff.Compatible {
 					t.Errorf("%s of %s: %s %s: %s: %s",
 						crd.Path, crd.Module, change.Class, change.Kind, change.SchemaPointer, change.Message)
 				}

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/diff"
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
 	"github.com/crdeval/crdeval/engine/internal/sample"
@@ -78,16 +79,16 @@ func TestCounterexamplesUpstream(t *testing.T) {
 			if a == nil || b == nil {
 				t.Fatalf("%s: a CRD is rejected", name)
 			}
-			diff, err := engine.Compare(t.Context(), engine.JSON(manifests[0]), engine.JSON(changed), engine.Options{})
+			result, err := diff.Compare(t.Context(), engine.JSON(manifests[0]), engine.JSON(changed), engine.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			list, err := engine.Counterexamples(t.Context(), a, b, diff, engine.CounterexampleOptions{})
+			list, err := diff.Counterexamples(t.Context(), a, b, result, diff.SearchOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, x := range list {
-				change := diff.Changes[x.Change]
+				change := result.Changes[x.Change]
 				f := x.Found
 				if f == nil {
 					none++
@@ -101,7 +102,7 @@ func TestCounterexamplesUpstream(t *testing.T) {
 				after := strictAnswer(newUpstream, oldUpstream, f.Version, f.Subresource, f.Object, f.OldObject, whole)
 				problem := ""
 				if !whole { // the handlers return one error for all violations
-					problem = differs(before, f.A) + differs(after, f.B)
+					problem = differs(before, f.Old) + differs(after, f.New)
 				}
 				if x.Alone != nil {
 					shown["alone"]++

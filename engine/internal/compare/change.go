@@ -93,6 +93,9 @@ type Change struct {
 
 const maxValueBytes = 4 << 10
 
+// MaxChanges is the usual maximum number of changes in a result.
+const MaxChanges = 1000
+
 // Options configure a comparison.
 type Options struct {
 	Minor  int      // the Kubernetes minor whose formats are known

@@ -23,6 +23,18 @@ func IsTransition(r *rule) bool {
 	return oldSelf.MatchString(r.Rule) && oldSelf.MatchString(literals.ReplaceAllString(r.Rule, `""`))
 }
 
+// WritesFor returns the kinds of writes that can violate a rule, in the order to try: false for creations, true for
+// updates.
+func WritesFor(r *rule) (updates []bool) {
+	switch {
+	case !IsTransition(r):
+		return []bool{false}
+	case optional(r):
+		return []bool{false, true}
+	}
+	return []bool{true}
+}
+
 func optional(r *rule) bool { return r.OptionalOldSelf != nil && *r.OptionalOldSelf }
 
 // rules compares x-kubernetes-validations.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/diff"
 	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
@@ -72,24 +73,24 @@ func (l *local) compareCreated(ctx context.Context, c *comparison) (*compared, e
 	if err != nil {
 		return nil, err
 	}
-	diff := &engine.Diff{Class: engine.Compatible, Report: report}
+	result := &diff.Result{Class: diff.Compatible, Report: report}
 	if !report.Accepted {
-		diff.Class = engine.Breaking
+		result.Class = diff.Breaking
 	}
-	return &compared{diff: api.DiffMessage(diff, nil)}, nil
+	return &compared{diff: api.DiffMessage(result, nil)}, nil
 }
 
 // comparePair compares two CRDs. The old one is taken as it is, without a check.
 func (l *local) comparePair(ctx context.Context, c *comparison) (*compared, error) {
 	o := engine.Options{KubernetesMinor: l.minor}
-	diff, err := engine.Compare(ctx, c.old.Document, c.new.Document, o)
+	result, err := diff.Compare(ctx, c.old.Document, c.new.Document, o)
 	if err != nil {
 		return nil, err
 	}
-	replays := diff.Report.Accepted && len(c.objects) > 0
-	searches := c.tries > 0 || diff.Undecided()
+	replays := result.Report.Accepted && len(c.objects) > 0
+	searches := c.tries > 0 || result.Undecided()
 	if !searches && !replays {
-		return &compared{diff: api.DiffMessage(diff, nil)}, nil
+		return &compared{diff: api.DiffMessage(result, nil)}, nil
 	}
 	name, existing, err := engine.ExistingFrom(c.old.Document, engine.Limits{})
 	if err != nil {
@@ -99,7 +100,7 @@ func (l *local) comparePair(ctx context.Context, c *comparison) (*compared, erro
 	if err != nil {
 		return nil, err
 	}
-	if diff.Report.Accepted {
+	if result.Report.Accepted {
 		o.Existing = func(wanted string) *engine.Existing {
 			if wanted != name {
 				return nil
@@ -111,17 +112,17 @@ func (l *local) comparePair(ctx context.Context, c *comparison) (*compared, erro
 	if err != nil {
 		return nil, err
 	}
-	if d == nil { // the report of the diff says why
-		return &compared{diff: api.DiffMessage(diff, nil)}, nil
+	if d == nil { // the report of the comparison says why
+		return &compared{diff: api.DiffMessage(result, nil)}, nil
 	}
-	var found []engine.ChangeCounterexample
+	var found []diff.Counterexample
 	if searches {
-		found, err = engine.Counterexamples(ctx, old, d, diff, (&registry.Comparison{Tries: c.tries}).Search())
+		found, err = diff.Counterexamples(ctx, old, d, result, (&registry.Comparison{Tries: c.tries}).Search())
 		if err != nil {
 			return nil, err
 		}
 	}
-	done := &compared{diff: api.DiffMessage(diff, found)}
+	done := &compared{diff: api.DiffMessage(result, found)}
 	if replays {
 		done.replayed, err = replay(ctx, old, d, c.objects)
 	}
@@ -136,7 +137,7 @@ func replay(
 	for i, m := range objects {
 		items[i].Object = m.Document
 	}
-	results, err := engine.Replay(ctx, old, d, items, engine.EvaluationOptions{})
+	results, err := diff.Replay(ctx, old, d, items, engine.FieldValidationWarn)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/diff"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
@@ -44,7 +45,7 @@ func (d *difference) printCounterexample(b *bytes.Buffer, c *crdevalv1.CrdChange
 	case e == nil && !d.Diff.message.GetAccepted():
 		fmt.Fprintf(b, "    counterexample: no search, because the new CRD is rejected\n")
 	case e == nil:
-		fmt.Fprintf(b, "    counterexample: no search, because there are more than %d changes\n", engine.MaxCounterexamples)
+		fmt.Fprintf(b, "    counterexample: no search, because there are more than %d changes\n", diff.MaxCounterexamples)
 	case e.GetNoObjectReason() != "":
 		fmt.Fprintf(b, "    counterexample: no object shows this change: %s\n", e.GetNoObjectReason())
 	case e.GetObject() != nil:

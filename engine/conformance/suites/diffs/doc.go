@@ -1,4 +1,4 @@
-// Package diffs compares generated pairs of CRDs with engine.Compare, and checks the result with upstream.
+// Package diffs compares generated pairs of CRDs with diff.Compare, and checks the result with upstream.
 //
 // The two schemas of a pair differ in form only (forms.go), or also in one planted incompatibility (plants.go). A pair of
 // the first kind must be compatible. A pair of the second kind must be breaking with a counterexample, which upstream

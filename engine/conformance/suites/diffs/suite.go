@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/diff"
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
 	"github.com/crdeval/crdeval/engine/conformance/suites/runner"
@@ -120,8 +121,8 @@ func compile(old, new []byte) *sides {
 	return &s
 }
 
-func compareBoth(old, new []byte) (*engine.Diff, error) {
-	return engine.Compare(context.Background(), engine.JSON(old), engine.JSON(new), engine.Options{})
+func compareBoth(old, new []byte) (*diff.Result, error) {
+	return diff.Compare(context.Background(), engine.JSON(old), engine.JSON(new), engine.Options{})
 }
 
 // objectsPerPair is the number of objects that upstream evaluates with both CRDs of a pair of the same meaning.
@@ -135,12 +136,12 @@ func (r *run) sameMeaning(n *Counts, k uint64, m *maker, base object, old, new [
 	}
 	n.Pairs++
 	for _, direction := range [][2][]byte{{old, new}, {new, old}} {
-		diff, err := compareBoth(direction[0], direction[1])
-		if err == nil && diff.Class == engine.Compatible {
+		result, err := compareBoth(direction[0], direction[1])
+		if err == nil && result.Class == diff.Compatible {
 			continue
 		}
 		n.Alarms++
-		r.Report(k, "not compatible "+kinds(diff), fmt.Sprintf("not compatible: %v%s\n  old %s\n  new %s", err, changesText(diff), direction[0], direction[1]))
+		r.Report(k, "not compatible "+kinds(result), fmt.Sprintf("not compatible: %v%s\n  old %s\n  new %s", err, changesText(result), direction[0], direction[1]))
 		break
 	}
 	for range objectsPerPair {
@@ -181,13 +182,13 @@ func (r *run) incompatible(n *Counts, k uint64, kind string, old, new []byte) {
 	}
 	n.Planted++
 	n.Kinds[kind]++
-	diff, err := compareBoth(old, new)
+	result, err := compareBoth(old, new)
 	if err != nil {
 		n.Missed[fmt.Sprintf("%s (group %d)", kind, k)]++
 		r.Report(k, "error", fmt.Sprintf("%s: %v\n  old %s\n  new %s", kind, err, old, new))
 		return
 	}
-	list, err := engine.Counterexamples(context.Background(), s.old, s.new, diff, engine.CounterexampleOptions{})
+	list, err := diff.Counterexamples(context.Background(), s.old, s.new, result, diff.SearchOptions{})
 	if err != nil {
 		r.Report(k, "error", fmt.Sprintf("%s: %v\n  old %s\n  new %s", kind, err, old, new))
 	}
@@ -203,29 +204,29 @@ func (r *run) incompatible(n *Counts, k uint64, kind string, old, new []byte) {
 		n.Unconfirmed++
 		r.Report(k, "unconfirmed "+kind, fmt.Sprintf("%s: upstream does not confirm %s, old object %s\n  old %s\n  new %s", kind, c.Found.Object, c.Found.OldObject, old, new))
 	}
-	if diff.Class == engine.Breaking {
+	if result.Class == diff.Breaking {
 		n.Breaking++
 	}
-	if shown && diff.Class == engine.Breaking {
+	if shown && result.Class == diff.Breaking {
 		n.Shown++
 		return
 	}
 	n.Missed[fmt.Sprintf("%s (group %d)", kind, k)]++
 }
 
-func kinds(d *engine.Diff) (text string) {
+func kinds(d *diff.Result) (text string) {
 	if d == nil {
 		return ""
 	}
 	for i := range d.Changes {
-		if d.Changes[i].Class != engine.Compatible {
+		if d.Changes[i].Class != diff.Compatible {
 			text += d.Changes[i].Kind + " "
 		}
 	}
 	return text
 }
 
-func changesText(d *engine.Diff) (text string) {
+func changesText(d *diff.Result) (text string) {
 	if d == nil {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package engine_test
+package diff_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/diff"
 )
 
 func compileYAML(t *testing.T, manifest []byte) *engine.Definition {
@@ -54,33 +55,33 @@ func TestReplay(t *testing.T) {
 		name        string
 		change      []string // of the CRD
 		object      string
-		outcomes    []engine.ReplayOutcome
+		outcomes    []diff.Outcome
 		violations  []string // of the new one
 		differences []string
 	}{
-		{"the same", nil, `"spec":{"i":7}`, []engine.ReplayOutcome{engine.Same}, nil, nil},
-		{"rejected, but kept", []string{"maximum: 10", "maximum: 5"}, `"spec":{"i":7}`, []engine.ReplayOutcome{engine.NewlyRejected, engine.KeptByRatcheting},
+		{"the same", nil, `"spec":{"i":7}`, []diff.Outcome{diff.Same}, nil, nil},
+		{"rejected, but kept", []string{"maximum: 10", "maximum: 5"}, `"spec":{"i":7}`, []diff.Outcome{diff.NewlyRejected, diff.KeptByRatcheting},
 			[]string{"1:83 spec.i"}, nil},
 		{"rejected at the root", []string{"        type: object\n        properties:\n          spec", "        type: object\n        required: [data]\n        properties:\n          data: {type: object}\n          spec"},
-			`"spec":{"i":7}`, []engine.ReplayOutcome{engine.NewlyRejected}, []string{"1:1 data"}, nil},
-		{"rejected before", []string{"maximum: 10", "maximum: 5"}, `"spec":{"i":11}`, []engine.ReplayOutcome{engine.Same}, []string{"1:83 spec.i"}, nil},
-		{"accepted", []string{"maximum: 10", "maximum: 20"}, `"spec":{"i":11}`, []engine.ReplayOutcome{engine.NewlyAccepted}, nil, nil},
-		{"pruned", []string{"x: {type: string}, ", ""}, `"spec":{"o":{"x":"1","w":"2"}}`, []engine.ReplayOutcome{engine.PrunedOtherwise}, nil, []string{`PrunedOtherwise spec.o.x: "1" -> `}},
-		{"no longer pruned", []string{"x: {type: string}, ", "x: {type: string}, v: {type: integer}, "}, `"spec":{"o":{"v":1}}`, []engine.ReplayOutcome{engine.PrunedOtherwise}, nil, []string{`PrunedOtherwise spec.o.v:  -> 1`}},
-		{"a null that is dropped", []string{", nullable: true", ""}, `"spec":{"z":null}`, []engine.ReplayOutcome{engine.PrunedOtherwise}, nil, []string{`PrunedOtherwise spec.z: null -> `}},
-		{"defaulted", []string{"default: a", "default: b"}, `"spec":{}`, []engine.ReplayOutcome{engine.DefaultedOtherwise}, nil, []string{`DefaultedOtherwise spec.s: "a" -> "b"`}},
-		{"the default that is stored", []string{"default: a", "default: b"}, `"spec":{"s":"a"}`, []engine.ReplayOutcome{engine.Same}, nil, nil},
+			`"spec":{"i":7}`, []diff.Outcome{diff.NewlyRejected}, []string{"1:1 data"}, nil},
+		{"rejected before", []string{"maximum: 10", "maximum: 5"}, `"spec":{"i":11}`, []diff.Outcome{diff.Same}, []string{"1:83 spec.i"}, nil},
+		{"accepted", []string{"maximum: 10", "maximum: 20"}, `"spec":{"i":11}`, []diff.Outcome{diff.NewlyAccepted}, nil, nil},
+		{"pruned", []string{"x: {type: string}, ", ""}, `"spec":{"o":{"x":"1","w":"2"}}`, []diff.Outcome{diff.PrunedOtherwise}, nil, []string{`PrunedOtherwise spec.o.x: "1" -> `}},
+		{"no longer pruned", []string{"x: {type: string}, ", "x: {type: string}, v: {type: integer}, "}, `"spec":{"o":{"v":1}}`, []diff.Outcome{diff.PrunedOtherwise}, nil, []string{`PrunedOtherwise spec.o.v:  -> 1`}},
+		{"a null that is dropped", []string{", nullable: true", ""}, `"spec":{"z":null}`, []diff.Outcome{diff.PrunedOtherwise}, nil, []string{`PrunedOtherwise spec.z: null -> `}},
+		{"defaulted", []string{"default: a", "default: b"}, `"spec":{}`, []diff.Outcome{diff.DefaultedOtherwise}, nil, []string{`DefaultedOtherwise spec.s: "a" -> "b"`}},
+		{"the default that is stored", []string{"default: a", "default: b"}, `"spec":{"s":"a"}`, []diff.Outcome{diff.Same}, nil, nil},
 		{"a status", []string{"phase: {type: string}", "phase: {type: string, enum: [Ready]}"}, `"spec":{},"status":{"phase":"Lost"}`,
-			[]engine.ReplayOutcome{engine.NewlyRejected, engine.KeptByRatcheting}, []string{"1:99 status.phase"}, nil},
-		{"another kind", nil, `"kind":"Other"`, []engine.ReplayOutcome{engine.Same}, []string{"1:78 kind"}, nil},
+			[]diff.Outcome{diff.NewlyRejected, diff.KeptByRatcheting}, []string{"1:99 status.phase"}, nil},
+		{"another kind", nil, `"kind":"Other"`, []diff.Outcome{diff.Same}, []string{"1:78 kind"}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			changed := strings.NewReplacer(tc.change...).Replace(replayedCRD)
 			if tc.change != nil && changed == replayedCRD {
 				t.Fatal("nothing changed")
 			}
-			all, err := engine.Replay(t.Context(), compileYAML(t, []byte(replayedCRD)), compileYAML(t, []byte(changed)),
-				[]engine.Item{{Object: engine.JSON(fmt.Appendf(nil, object, tc.object))}}, engine.EvaluationOptions{})
+			all, err := diff.Replay(t.Context(), compileYAML(t, []byte(replayedCRD)), compileYAML(t, []byte(changed)),
+				[]engine.Item{{Object: engine.JSON(fmt.Appendf(nil, object, tc.object))}}, engine.FieldValidationWarn)
 			if err != nil || len(all) != 1 || all[0].Err != nil {
 				t.Fatalf("%+v %v", all, err)
 			}
@@ -95,7 +96,7 @@ func TestReplay(t *testing.T) {
 			if !slices.Equal(r.Outcomes, tc.outcomes) || !slices.Equal(violations, tc.violations) || !slices.Equal(differences, tc.differences) {
 				t.Errorf("%v, found %q, differences %q", r.Outcomes, violations, differences)
 			}
-			if rejected := slices.Contains(r.Outcomes, engine.NewlyRejected); rejected != (r.NewRejection != nil) || rejected && r.NewRejection.Code != 422 {
+			if rejected := slices.Contains(r.Outcomes, diff.NewlyRejected); rejected != (r.NewRejection != nil) || rejected && r.NewRejection.Code != 422 {
 				t.Errorf("rejection: %+v", r.NewRejection)
 			}
 		})
@@ -108,16 +109,16 @@ func TestReplayVersions(t *testing.T) {
 	two := replayedCRD + fmt.Sprintf(next, "false", ", s: {type: string}")
 	old := compileYAML(t, []byte(two))
 	item := []engine.Item{{Object: engine.YAML([]byte("apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: t}\nspec: {i: 1, s: b}\n"))}}
-	replay := func(new string) engine.ReplayResult {
+	replay := func(new string) diff.ReplayResult {
 		t.Helper()
-		all, err := engine.Replay(t.Context(), old, compileYAML(t, []byte(new)), item, engine.EvaluationOptions{})
+		all, err := diff.Replay(t.Context(), old, compileYAML(t, []byte(new)), item, engine.FieldValidationWarn)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return all[0]
 	}
 	r := replay(replayedCRD + fmt.Sprintf(next, "false", ""))
-	if len(r.Outcomes) != 1 || r.Outcomes[0] != engine.ConvertedOtherwise || len(r.Differences) != 1 || r.Differences[0].Version != "v2" || r.Differences[0].Path != "spec.s" || r.Differences[0].New != nil {
+	if len(r.Outcomes) != 1 || r.Outcomes[0] != diff.ConvertedOtherwise || len(r.Differences) != 1 || r.Differences[0].Version != "v2" || r.Differences[0].Path != "spec.s" || r.Differences[0].New != nil {
 		t.Errorf("at v2: %+v", r)
 	}
 	r = replay(strings.Replace(replayedCRD, "storage: true", "storage: false", 1) + fmt.Sprintf(next, "true", ""))
@@ -125,7 +126,7 @@ func TestReplayVersions(t *testing.T) {
 		t.Errorf("stored at v2: %+v", r)
 	}
 	r = replay(strings.NewReplacer("name: v1\n", "name: v3\n", "things.example.com", "things.example.com").Replace(replayedCRD))
-	if engine.ReasonOf(r.Err) != engine.ReasonVersionNotFound || !slices.Equal(r.Outcomes, []engine.ReplayOutcome{engine.NewlyRejected}) || !r.OldAllowed {
+	if engine.ReasonOf(r.Err) != engine.ReasonVersionNotFound || !slices.Equal(r.Outcomes, []diff.Outcome{diff.NewlyRejected}) || !r.OldAllowed {
 		t.Errorf("v1 is gone: %+v", r)
 	}
 	webhook := "  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {url: 'https://example.com'}}}\n"
@@ -137,10 +138,10 @@ func TestReplayVersions(t *testing.T) {
 
 func TestReplayWhatCannotBe(t *testing.T) {
 	d := compileYAML(t, []byte(replayedCRD))
-	all, err := engine.Replay(t.Context(), d, d, []engine.Item{
+	all, err := diff.Replay(t.Context(), d, d, []engine.Item{
 		{}, {Object: engine.JSON([]byte(`{`))}, {Object: engine.JSON([]byte(`{"apiVersion":"example.com/v9","kind":"Thing","metadata":{"name":"t"}}`))},
 		{Object: engine.JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"t"}}`))},
-	}, engine.EvaluationOptions{})
+	}, engine.FieldValidationWarn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,15 +150,15 @@ func TestReplayWhatCannotBe(t *testing.T) {
 			t.Errorf("item %d: %+v", i, all[i])
 		}
 	}
-	if r := all[1]; r.OldAllowed || r.NewAllowed || !slices.Equal(r.Outcomes, []engine.ReplayOutcome{engine.Same}) {
+	if r := all[1]; r.OldAllowed || r.NewAllowed || !slices.Equal(r.Outcomes, []diff.Outcome{diff.Same}) {
 		t.Errorf("no JSON, to both: %+v", r)
 	}
-	if _, err := engine.Replay(t.Context(), d, nil, nil, engine.EvaluationOptions{}); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
+	if _, err := diff.Replay(t.Context(), d, nil, nil, engine.FieldValidationWarn); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
 		t.Error(err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := engine.Replay(ended, d, d, []engine.Item{{}}, engine.EvaluationOptions{}); engine.ReasonOf(err) != engine.ReasonItemDeadline {
+	if _, err := diff.Replay(ended, d, d, []engine.Item{{}}, engine.FieldValidationWarn); engine.ReasonOf(err) != engine.ReasonItemDeadline {
 		t.Error(err)
 	}
 }
@@ -186,14 +187,14 @@ spec:
 		sizes             []int
 		reported, omitted int
 	}{
-		{[]int{engine.MaxReplayBytes + 1, 1, 2}, 1, 2},
-		{[]int{engine.MaxReplayBytes / 4, engine.MaxReplayBytes / 4, engine.MaxReplayBytes / 4}, 3, 0},
+		{[]int{diff.MaxDifferenceBytes + 1, 1, 2}, 1, 2},
+		{[]int{diff.MaxDifferenceBytes / 4, diff.MaxDifferenceBytes / 4, diff.MaxDifferenceBytes / 4}, 3, 0},
 	} {
 		object := `{"apiVersion":"example.com/v1","kind":"Good","metadata":{"name":"a"}`
 		for i, size := range tc.sizes {
 			object += fmt.Sprintf(`,"u%d":%q`, i, strings.Repeat("x", size))
 		}
-		out, err := engine.Replay(t.Context(), open, closed, []engine.Item{{Object: engine.JSON([]byte(object + "}"))}}, engine.EvaluationOptions{})
+		out, err := diff.Replay(t.Context(), open, closed, []engine.Item{{Object: engine.JSON([]byte(object + "}"))}}, engine.FieldValidationWarn)
 		if err != nil || out[0].Err != nil || len(out[0].Differences) != tc.reported || out[0].OmittedDifferences != tc.omitted || out[0].Differences[0].Pointer != "/u0" {
 			t.Errorf("%v: %v %v, %d differences, %d omitted", tc.sizes, err, out[0].Err, len(out[0].Differences), out[0].OmittedDifferences)
 		}

@@ -1,10 +1,10 @@
-package engine_test
+package diff_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/diff"
 )
 
 // TestCounterexampleOfDefaults: a default that makes an accepted write fail is breaking, and its counterexample is found
@@ -93,15 +93,15 @@ func TestCounterexampleOfDefaults(t *testing.T) {
 	} {
 		old := thing(fields("f: "+strings.ReplaceAll(tc.schema, "§", tc.old)), "")
 		new := thing(fields("f: "+strings.ReplaceAll(tc.schema, "§", tc.new)), "")
-		short := engine.CounterexampleOptions{Tries: engine.UndecidedTries, Undecided: true}
-		for _, o := range []engine.CounterexampleOptions{short, {}} {
-			diff, list := counterexamplesWith(t, old, new, o)
-			if o.Undecided && len(list) == 0 && !diff.Undecided() && diff.Class == engine.Breaking {
+		short := diff.SearchOptions{Tries: diff.UndecidedTries, Undecided: true}
+		for _, o := range []diff.SearchOptions{short, {}} {
+			result, list := counterexamplesWith(t, old, new, o)
+			if o.Undecided && len(list) == 0 && !result.Undecided() && result.Class == diff.Breaking {
 				continue // decided without a search
 			}
 			switch {
-			case diff.Class != engine.Breaking || len(list) != 1 || list[0].Found == nil:
-				t.Errorf("%s, %q to %q: %+v%s", tc.name, tc.old, tc.new, list, diffText(diff))
+			case result.Class != diff.Breaking || len(list) != 1 || list[0].Found == nil:
+				t.Errorf("%s, %q to %q: %+v%s", tc.name, tc.old, tc.new, list, diffText(result))
 			case tc.object != "" && bodyOf(list[0].Found.Object) != tc.object:
 				t.Errorf("%s, %q to %q: %s, want %s", tc.name, tc.old, tc.new, bodyOf(list[0].Found.Object), tc.object)
 			case (list[0].Found.OldObject != nil) != tc.update:

@@ -1,4 +1,4 @@
-package engine
+package diff
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/internal/compare"
 	"github.com/crdeval/crdeval/engine/internal/sample"
 	"github.com/crdeval/crdeval/engine/internal/schema"
@@ -16,14 +17,14 @@ import (
 )
 
 // changesDefault reports whether a change can give objects other defaults, or drop null.
-func changesDefault(c *Change, new *Definition) bool {
+func changesDefault(c *Change, new *engine.Definition) bool {
 	switch {
 	case strings.HasPrefix(c.Kind, "Default"), c.Kind == "NullableRemoved": // null is dropped or gets the default
 		return true
 	case c.Kind != "PropertyAdded":
 		return false
 	}
-	p := sample.PlaceAt(cmp.Or(schema.Of(new.crdVersion(c.Version)), &schema.Props{}), c.SchemaPointer)
+	p := sample.PlaceAt(cmp.Or(schema.Of(declared(new, c.Version)), &schema.Props{}), c.SchemaPointer)
 	return p != nil && schema.HasDefaults(p.Schema)
 }
 

@@ -1,4 +1,4 @@
-package engine_test
+package diff_test
 
 import (
 	"context"
@@ -11,12 +11,13 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/diff"
 )
 
 // cronTabs is the sample CRD, with replacements.
 func cronTabs(t *testing.T, oldNew ...string) []byte {
 	t.Helper()
-	text, err := os.ReadFile("../deploy/samples/crds/crontabs.yaml")
+	text, err := os.ReadFile("../../deploy/samples/crds/crontabs.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,9 +29,9 @@ func cronTabs(t *testing.T, oldNew ...string) []byte {
 	return []byte(strings.NewReplacer(oldNew...).Replace(string(text)))
 }
 
-func compareYAML(t *testing.T, old, new []byte, o engine.Options) *engine.Diff {
+func compareYAML(t *testing.T, old, new []byte, o engine.Options) *diff.Result {
 	t.Helper()
-	d, err := engine.Compare(t.Context(), engine.YAML(old), engine.YAML(new), o)
+	d, err := diff.Compare(t.Context(), engine.YAML(old), engine.YAML(new), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,22 +41,22 @@ func compareYAML(t *testing.T, old, new []byte, o engine.Options) *engine.Diff {
 func TestCompare(t *testing.T) {
 	old := cronTabs(t)
 	d := compareYAML(t, old, cronTabs(t, "maximum: 10", "maximum: 5", "                minLength: 1\n", ""), engine.Options{})
-	if d.Class != engine.Breaking || d.Identical || len(d.Changes) != 2 || !d.Report.Accepted || !d.Report.Update {
+	if d.Class != diff.Breaking || d.Identical || len(d.Changes) != 2 || !d.Report.Accepted || !d.Report.Update {
 		t.Fatalf("%+v", d)
 	}
 	loosened, tightened := d.Changes[0], d.Changes[1]
-	if c := tightened; c.Kind != "BoundTightened" || c.Class != engine.Breaking || c.Side != engine.Clients || c.Stored != engine.NeedsCare || c.Readers != engine.Compatible ||
+	if c := tightened; c.Kind != "BoundTightened" || c.Class != diff.Breaking || c.Side != diff.Clients || c.Stored != diff.NeedsCare || c.Readers != diff.Compatible ||
 		c.Version != "v1" || c.SchemaPointer != "/properties/spec/properties/replicas/maximum" ||
 		c.ManifestPointer != "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/replicas/maximum" || string(c.Old) != "10" || string(c.New) != "5" ||
 		c.OldPosition.Line != 51 || c.NewPosition.Line != 50 || c.OldPosition.Column != 26 || c.NewPosition.Column != 26 {
 		t.Errorf("%+v at %v and %v", c, c.OldPosition, c.NewPosition)
 	}
 	// What is gone has the place of its parent in the new one.
-	if c := loosened; c.Class != engine.Compatible || c.Side != engine.BothSides || string(c.Old) != "1" || c.New != nil ||
+	if c := loosened; c.Class != diff.Compatible || c.Side != diff.BothSides || string(c.Old) != "1" || c.New != nil ||
 		c.OldPosition.Line != 47 || c.NewPosition.Line != 46 {
 		t.Errorf("%+v at %v and %v", c, c.OldPosition, c.NewPosition)
 	}
-	if d := compareYAML(t, old, append([]byte("# again\n"), old...), engine.Options{}); !d.Identical || d.Class != engine.Compatible || len(d.Changes) != 0 {
+	if d := compareYAML(t, old, append([]byte("# again\n"), old...), engine.Options{}); !d.Identical || d.Class != diff.Compatible || len(d.Changes) != 0 {
 		t.Errorf("the same again: %+v", d)
 	}
 }
@@ -72,7 +73,7 @@ func TestCompareAsUpdate(t *testing.T) {
 	}
 	stored := slices.Concat(both, []byte("status: {storedVersions: [v1beta1, v1]}\n"))
 	d := compareYAML(t, stored, one, engine.Options{})
-	if d.Report.Accepted || !strings.Contains(d.Report.Rejection.Message, "status.storedVersions") || d.Changes[0].Kind != "VersionRemoved" || d.Changes[0].Stored != engine.Breaking {
+	if d.Report.Accepted || !strings.Contains(d.Report.Rejection.Message, "status.storedVersions") || d.Changes[0].Kind != "VersionRemoved" || d.Changes[0].Stored != diff.Breaking {
 		t.Errorf("v1beta1 is stored: %+v %+v", d.Report, d.Changes)
 	}
 	known := func(string) *engine.Existing {
@@ -86,7 +87,7 @@ func TestCompareAsUpdate(t *testing.T) {
 		t.Error("v1beta1 is stored, as the caller knows")
 	}
 	d = compareYAML(t, one, cronTabs(t, "scope: Namespaced", "scope: Cluster"), engine.Options{})
-	if d.Report.Accepted || d.Class != engine.Breaking || d.Changes[0].Kind != "ScopeChanged" {
+	if d.Report.Accepted || d.Class != diff.Breaking || d.Changes[0].Kind != "ScopeChanged" {
 		t.Errorf("the scope: %+v", d)
 	}
 	d = compareYAML(t, one, cronTabs(t, "crontabs.stable", "crontabz.stable", "plural: crontabs", "plural: crontabz"), engine.Options{})
@@ -109,22 +110,22 @@ func TestCompareWhatCannotBe(t *testing.T) {
 		"no JSON":      {engine.JSON([]byte(`{`)), good, engine.ReasonManifestUnreadable, "old CRD: manifest:"},
 		"of old types": {engine.YAML(cronTabs(t, "served: true", "served: 1")), good, engine.ReasonManifestUnreadable, "old CRD:"},
 	} {
-		d, err := engine.Compare(t.Context(), tc.old, tc.new, engine.Options{})
+		d, err := diff.Compare(t.Context(), tc.old, tc.new, engine.Options{})
 		if d != nil || engine.ReasonOf(err) != tc.reason || !strings.HasPrefix(err.Error(), tc.text) {
 			t.Errorf("%s: %+v, %v", name, d, err)
 		}
 	}
 	// An API server rejects it: that is an answer.
 	d := compareYAML(t, cronTabs(t), cronTabs(t, "served: true", "served: 1"), engine.Options{})
-	if d.Class != engine.Breaking || d.Report.Accepted || d.Report.Rejection.Code != 400 || d.Changes != nil {
+	if d.Class != diff.Breaking || d.Report.Accepted || d.Report.Rejection.Code != 400 || d.Changes != nil {
 		t.Errorf("%+v", d)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := engine.Compare(ended, good, good, engine.Options{}); engine.ReasonOf(err) != engine.ReasonItemDeadline {
+	if _, err := diff.Compare(ended, good, good, engine.Options{}); engine.ReasonOf(err) != engine.ReasonItemDeadline {
 		t.Error(err)
 	}
-	if _, err := engine.Compare(t.Context(), good, good, engine.Options{KubernetesMinor: 3}); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
+	if _, err := diff.Compare(t.Context(), good, good, engine.Options{KubernetesMinor: 3}); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
 		t.Error(err)
 	}
 }
@@ -171,11 +172,11 @@ spec:
 
 // TestKindsAreDocumented checks that docs/diff.md lists exactly the kinds in the package.
 func TestKindsAreDocumented(t *testing.T) {
-	docs, err := os.ReadFile("../docs/diff.md")
+	docs, err := os.ReadFile("../../docs/diff.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob("internal/compare/*.go")
+	files, err := filepath.Glob("../internal/compare/*.go")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}

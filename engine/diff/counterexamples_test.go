@@ -1,16 +1,25 @@
-package engine_test
+package diff_test
 
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"strings"
 	"testing"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/diff"
 	"github.com/crdeval/crdeval/engine/testenv"
 )
+
+// bodyOf returns the spec of an object.
+func bodyOf(object []byte) string {
+	var o struct{ Spec json.RawMessage }
+	_ = json.Unmarshal(object, &o)
+	return string(o.Spec)
+}
 
 // thing returns a CRD with a schema for spec, and a further version if second is not "".
 func thing(spec, second string) []byte {
@@ -35,16 +44,16 @@ func fields(properties string) string { return "{type: object, properties: {" + 
 
 // counterexamples compares two CRDs and searches counterexamples. It checks each with both definitions. If the new CRD is
 // rejected as an update, it is a new CRD.
-func counterexamples(t *testing.T, old, new []byte) (*engine.Diff, []engine.ChangeCounterexample) {
+func counterexamples(t *testing.T, old, new []byte) (*diff.Result, []diff.Counterexample) {
 	t.Helper()
-	return counterexamplesWith(t, old, new, engine.CounterexampleOptions{})
+	return counterexamplesWith(t, old, new, diff.SearchOptions{})
 }
 
 // counterexamplesWith is counterexamples with options.
-func counterexamplesWith(t *testing.T, old, new []byte, o engine.CounterexampleOptions) (
-	*engine.Diff, []engine.ChangeCounterexample) {
+func counterexamplesWith(t *testing.T, old, new []byte, o diff.SearchOptions) (
+	*diff.Result, []diff.Counterexample) {
 	t.Helper()
-	diff := compareYAML(t, old, new, engine.Options{})
+	result := compareYAML(t, old, new, engine.Options{})
 	var both []*engine.Definition
 	for _, manifest := range [][]byte{old, new} {
 		d, report, err := engine.Compile(t.Context(), engine.YAML(manifest), engine.Options{})
@@ -53,7 +62,7 @@ func counterexamplesWith(t *testing.T, old, new []byte, o engine.CounterexampleO
 		}
 		both = append(both, d)
 	}
-	list, err := engine.Counterexamples(t.Context(), both[0], both[1], diff, o)
+	list, err := diff.Counterexamples(t.Context(), both[0], both[1], result, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +70,7 @@ func counterexamplesWith(t *testing.T, old, new []byte, o engine.CounterexampleO
 		if c.Found == nil {
 			continue
 		}
-		if missing := c.Found.B.Rejection; missing != nil && strings.HasSuffix(missing.Cause, "have other URLs") {
+		if missing := c.Found.New.Rejection; missing != nil && strings.HasSuffix(missing.Cause, "have other URLs") {
 			continue
 		}
 		item := engine.Item{Version: c.Found.Version, Object: engine.JSON(c.Found.Object), Subresource: c.Found.Subresource}
@@ -72,11 +81,11 @@ func counterexamplesWith(t *testing.T, old, new []byte, o engine.CounterexampleO
 			v, err := d.Validate(t.Context(), item, engine.EvaluationOptions{FieldValidation: engine.FieldValidationStrict,
 				CompleteMetadata: true})
 			if allowed := err == nil && v.Allowed; allowed != (i == 0 || c.Ignored != nil) {
-				t.Errorf("%s: the CRD %d answers %+v, %v to %s", diff.Changes[c.Change].Kind, i, v, err, c.Found.Object)
+				t.Errorf("%s: the CRD %d answers %+v, %v to %s", result.Changes[c.Change].Kind, i, v, err, c.Found.Object)
 			}
 		}
 	}
-	return diff, list
+	return result, list
 }
 
 func TestCounterexamples(t *testing.T) {
@@ -146,20 +155,20 @@ func TestCounterexamples(t *testing.T) {
 		{"MapValuesRemoved", fields("m: {type: object, additionalProperties: {type: string}}"),
 			fields("m: {type: object, properties: {b: {type: string}}}"), ``, "unknown field"},
 	} {
-		diff, list := counterexamples(t, thing(tc.old, ""), thing(tc.new, ""))
-		var found *engine.Distinction
+		result, list := counterexamples(t, thing(tc.old, ""), thing(tc.new, ""))
+		var found *diff.Write
 		for _, c := range list {
-			if diff.Changes[c.Change].Kind == tc.kind {
+			if result.Changes[c.Change].Kind == tc.kind {
 				found = c.Found
 			}
 		}
 		switch {
 		case found == nil:
-			t.Errorf("%s: no counterexample: %+v%s", tc.kind, list, diffText(diff))
+			t.Errorf("%s: no counterexample: %+v%s", tc.kind, list, diffText(result))
 		case tc.want != "" && bodyOf(found.Object) != tc.want:
 			t.Errorf("%s to %s: %s, want %s", tc.kind, tc.new, bodyOf(found.Object), tc.want)
-		case !strings.Contains(found.B.Rejection.Message, tc.cause):
-			t.Errorf("%s to %s: %s", tc.kind, tc.new, found.B.Rejection.Message)
+		case !strings.Contains(found.New.Rejection.Message, tc.cause):
+			t.Errorf("%s to %s: %s", tc.kind, tc.new, found.New.Rejection.Message)
 		}
 	}
 }
@@ -167,33 +176,33 @@ func TestCounterexamples(t *testing.T) {
 // TestCounterexampleOfVersions: any object of a version that is removed or no longer served is a counterexample.
 func TestCounterexampleOfVersions(t *testing.T) {
 	for kind, second := range map[string]string{"VersionRemoved": "", "VersionUnserved": "false"} {
-		diff, list := counterexamples(t, thing("{type: object}", "true"), thing("{type: object}", second))
-		if len(list) != 1 || diff.Changes[list[0].Change].Kind != kind || list[0].Found == nil ||
-			list[0].Found.Version != "v2" || list[0].Found.B.Rejection.Code != 404 {
-			t.Errorf("%s: %+v%s", kind, list, diffText(diff))
+		result, list := counterexamples(t, thing("{type: object}", "true"), thing("{type: object}", second))
+		if len(list) != 1 || result.Changes[list[0].Change].Kind != kind || list[0].Found == nil ||
+			list[0].Found.Version != "v2" || list[0].Found.New.Rejection.Code != 404 {
+			t.Errorf("%s: %+v%s", kind, list, diffText(result))
 		}
 	}
 }
 
 // TestCounterexampleOfTheRightChange: each of several changes has an object that violates it, and not another one.
 func TestCounterexampleOfTheRightChange(t *testing.T) {
-	diff, list := counterexamples(t, thing(fields("a: {type: integer}, b: {type: string}, c: {type: string}"), ""),
+	result, list := counterexamples(t, thing(fields("a: {type: integer}, b: {type: string}, c: {type: string}"), ""),
 		thing("{type: object, required: [c], properties: {a: {type: integer, maximum: 3}, b: {type: string, enum: [x]}, c: {type: string, pattern: '^y'}}}", ""))
 	if len(list) != 4 {
-		t.Fatalf("%+v%s", list, diffText(diff))
+		t.Fatalf("%+v%s", list, diffText(result))
 	}
 	for _, c := range list {
-		change := diff.Changes[c.Change]
+		change := result.Changes[c.Change]
 		if c.Found == nil {
 			t.Errorf("%s: none", change.Kind)
 			continue
 		}
 		hit := false
-		for _, v := range c.Found.B.Violations {
+		for _, v := range c.Found.New.Violations {
 			hit = hit || strings.HasPrefix(change.SchemaPointer, v.SchemaPointer) && v.SchemaPointer != ""
 		}
 		if !hit {
-			t.Errorf("%s at %s: %s", change.Kind, change.SchemaPointer, c.Found.B.Rejection.Message)
+			t.Errorf("%s at %s: %s", change.Kind, change.SchemaPointer, c.Found.New.Rejection.Message)
 		}
 	}
 }
@@ -202,10 +211,10 @@ func TestCounterexamplesFindNothing(t *testing.T) {
 	testenv.SingleGoroutine(t)
 	// The rule is true for each object of the schema.
 	old, new := thing(fields("i: {type: integer, minimum: 0}"), ""), thing("{type: object, properties: {i: {type: integer, minimum: 0}}, x-kubernetes-validations: [{rule: '!has(self.i) || self.i > -5'}]}", "")
-	diff, list := counterexamples(t, old, new)
-	if len(list) != 1 || diff.Changes[list[0].Change].Kind != "RuleAdded" || list[0].Found != nil ||
+	result, list := counterexamples(t, old, new)
+	if len(list) != 1 || result.Changes[list[0].Change].Kind != "RuleAdded" || list[0].Found != nil ||
 		list[0].Tries != engine.DefaultTries {
-		t.Errorf("%+v%s", list, diffText(diff))
+		t.Errorf("%+v%s", list, diffText(result))
 	}
 	d, _, err := engine.Compile(t.Context(), engine.YAML(old), engine.Options{})
 	if err != nil {
@@ -213,27 +222,27 @@ func TestCounterexamplesFindNothing(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	list, err = engine.Counterexamples(ended, d, d, diff, engine.CounterexampleOptions{})
-	if err != nil || len(list) != 1 || list[0].Tries != 0 || !diff.SearchIncomplete {
+	list, err = diff.Counterexamples(ended, d, d, result, diff.SearchOptions{})
+	if err != nil || len(list) != 1 || list[0].Tries != 0 || !result.SearchIncomplete {
 		t.Errorf("after the end of the context: %+v, %v", list, err)
 	}
-	if _, err := engine.Counterexamples(t.Context(), d, d, diff,
-		engine.CounterexampleOptions{Tries: -1}); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
+	if _, err := diff.Counterexamples(t.Context(), d, d, result,
+		diff.SearchOptions{Tries: -1}); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
 		t.Error(err)
 	}
 }
 
 // TestCounterexampleOfDefault: an object that the new CRD rejects with the old default too does not count.
 func TestCounterexampleOfDefault(t *testing.T) {
-	diff, list := counterexamples(t, thing(fields("a: {type: integer, maximum: 10, default: 1}"), ""),
+	result, list := counterexamples(t, thing(fields("a: {type: integer, maximum: 10, default: 1}"), ""),
 		thing(fields("a: {type: integer, maximum: 2, default: 2}"), ""))
 	for _, c := range list {
-		if kind := diff.Changes[c.Change].Kind; (c.Found != nil) != (kind == "BoundTightened") {
+		if kind := result.Changes[c.Change].Kind; (c.Found != nil) != (kind == "BoundTightened") {
 			t.Errorf("%s: %+v", kind, c.Found)
 		}
 	}
 	if len(list) != 2 {
-		t.Errorf("%+v%s", list, diffText(diff))
+		t.Errorf("%+v%s", list, diffText(result))
 	}
 }
 
@@ -276,10 +285,10 @@ func TestCounterexampleOfOtherDefault(t *testing.T) {
 			rule := ", x-kubernetes-validations: [{rule: '!has(self.a) || !has(self.f.b)'}]}"
 			tc.old, tc.new, tc.want = strings.TrimSuffix(tc.old, "}")+rule, strings.TrimSuffix(tc.new, "}")+rule, `{"a":""}`
 		}
-		diff, list := counterexamples(t, thing(tc.old, ""), thing(tc.new, ""))
-		if diff.Class != engine.Breaking || len(list) != 1 || list[0].Found == nil || diff.Changes[list[0].Change].Writers != engine.Breaking ||
+		result, list := counterexamples(t, thing(tc.old, ""), thing(tc.new, ""))
+		if result.Class != diff.Breaking || len(list) != 1 || list[0].Found == nil || result.Changes[list[0].Change].Writers != diff.Breaking ||
 			tc.want != "" && bodyOf(list[0].Found.Object) != tc.want {
-			t.Errorf("%s: %+v%s", tc.name, list, diffText(diff))
+			t.Errorf("%s: %+v%s", tc.name, list, diffText(result))
 			for _, c := range list {
 				if c.Found != nil {
 					t.Errorf("%s: %s", tc.name, c.Found.Object)
@@ -296,7 +305,7 @@ func TestUndecided(t *testing.T) {
 			"}}, oneOf: [{required: [a]}, {required: [b]}]}", "")
 	}
 	old, new := defaulted("", "9"), defaulted(", default: 1", "5")
-	diff := compareYAML(t, old, new, engine.Options{})
+	result := compareYAML(t, old, new, engine.Options{})
 	var both []*engine.Definition
 	for _, manifest := range [][]byte{old, new} {
 		d, report, err := engine.Compile(t.Context(), engine.YAML(manifest), engine.Options{})
@@ -305,13 +314,13 @@ func TestUndecided(t *testing.T) {
 		}
 		both = append(both, d)
 	}
-	if !diff.Undecided() {
-		t.Fatalf("decided%s", diffText(diff))
+	if !result.Undecided() {
+		t.Fatalf("decided%s", diffText(result))
 	}
-	list, err := engine.Counterexamples(t.Context(), both[0], both[1], diff,
-		engine.CounterexampleOptions{Tries: engine.UndecidedTries, Undecided: true})
-	if err != nil || len(list) != 1 || diff.Changes[list[0].Change].Kind != "DefaultAdded" || list[0].Found == nil || diff.Undecided() {
-		t.Errorf("%+v, %v%s", list, err, diffText(diff))
+	list, err := diff.Counterexamples(t.Context(), both[0], both[1], result,
+		diff.SearchOptions{Tries: diff.UndecidedTries, Undecided: true})
+	if err != nil || len(list) != 1 || result.Changes[list[0].Change].Kind != "DefaultAdded" || list[0].Found == nil || result.Undecided() {
+		t.Errorf("%+v, %v%s", list, err, diffText(result))
 	}
 }
 
@@ -368,10 +377,10 @@ func TestCounterexampleOutsideOfSchemas(t *testing.T) {
 		{"TypeChanged", crd("", plain), crd("", strings.Replace(plain, "type: integer", "x-kubernetes-int-or-string: true", 1)), "", "",
 			"it affects only clients that read objects"},
 	} {
-		diff, list := counterexamples(t, tc.old, tc.new)
+		result, list := counterexamples(t, tc.old, tc.new)
 		found := false
 		for _, c := range list {
-			if diff.Changes[c.Change].Kind != tc.kind || found {
+			if result.Changes[c.Change].Kind != tc.kind || found {
 				continue
 			}
 			found = true
@@ -382,7 +391,7 @@ func TestCounterexampleOutsideOfSchemas(t *testing.T) {
 					t.Errorf("%s: %s %s, want %s %s", tc.kind, request, f.Object, tc.request, tc.body)
 				}
 				if result = fmt.Sprint(c.Ignored); c.Ignored == nil {
-					result = f.B.Rejection.Message
+					result = f.New.Rejection.Message
 				}
 			}
 			if !strings.Contains(result, tc.result) {
@@ -390,7 +399,7 @@ func TestCounterexampleOutsideOfSchemas(t *testing.T) {
 			}
 		}
 		if !found {
-			t.Errorf("%s: no counterexample: %+v%s", tc.kind, list, diffText(diff))
+			t.Errorf("%s: no counterexample: %+v%s", tc.kind, list, diffText(result))
 		}
 	}
 }
@@ -402,10 +411,10 @@ func TestCounterexampleOfUnknownFields(t *testing.T) {
 			"spec: {group: example.com, preserveUnknownFields: %v, scope: Namespaced, names: {plural: things, kind: Thing}, "+
 			"versions: [{name: v1, served: true, storage: true}], validation: {openAPIV3Schema: {type: object}}}\n", preserve)
 	}
-	diff, list := counterexamples(t, crd(true), crd(false))
-	if len(list) != 1 || diff.Changes[list[0].Change].Kind != "PreserveUnknownFieldsChanged" || list[0].Found == nil ||
-		!strings.Contains(list[0].Found.B.Rejection.Message, "unknown field") {
-		t.Errorf("%+v%s", list, diffText(diff))
+	result, list := counterexamples(t, crd(true), crd(false))
+	if len(list) != 1 || result.Changes[list[0].Change].Kind != "PreserveUnknownFieldsChanged" || list[0].Found == nil ||
+		!strings.Contains(list[0].Found.New.Rejection.Message, "unknown field") {
+		t.Errorf("%+v%s", list, diffText(result))
 	}
 }
 
@@ -430,10 +439,10 @@ func TestCounterexampleOfStatus(t *testing.T) {
 		{"RuleAdded", `"status":{"k":8}`, crd("x-kubernetes-validations: [{rule: '!has(self.status) || !has(self.status.k) || self.status.k < 8'}], ", fields("k: {type: integer}"))},
 		{"PropertyRemoved", `"status":{"k":0}`, crd("", "{type: object}")},
 	} {
-		diff, list := counterexamples(t, old, tc.new)
+		result, list := counterexamples(t, old, tc.new)
 		for _, c := range list {
 			switch f := c.Found; {
-			case diff.Changes[c.Change].Kind != tc.kind:
+			case result.Changes[c.Change].Kind != tc.kind:
 			case f == nil:
 				t.Errorf("%s: none", tc.kind)
 			case f.Subresource != "status" || f.OldObject == nil || !strings.Contains(string(f.Object), tc.body):
@@ -441,7 +450,7 @@ func TestCounterexampleOfStatus(t *testing.T) {
 			}
 		}
 		if len(list) == 0 {
-			t.Errorf("%s: no search%s", tc.kind, diffText(diff))
+			t.Errorf("%s: no search%s", tc.kind, diffText(result))
 		}
 	}
 }
@@ -472,20 +481,20 @@ func TestCounterexampleOfHiddenChanges(t *testing.T) {
 			"/properties/l/x-kubernetes-list-map-keys": `{"l":[{"port":0},{"port":0,"protocol":""}]}`,
 			"/properties/l/items/required/1":           `{"l":[{"port":0}]}`}, ""},
 	} {
-		diff, list := counterexamples(t, thing(tc.old, ""), thing(tc.new, ""))
+		result, list := counterexamples(t, thing(tc.old, ""), thing(tc.new, ""))
 		found := map[string]string{}
 		for _, c := range list {
-			pointer := strings.TrimPrefix(diff.Changes[c.Change].SchemaPointer, "/properties/spec")
+			pointer := strings.TrimPrefix(result.Changes[c.Change].SchemaPointer, "/properties/spec")
 			if c.Found == nil {
 				continue
 			}
 			found[pointer] = bodyOf(c.Found.Object)
 			if (c.Alone != nil) != (tc.hidden != "" && strings.HasPrefix(pointer, tc.hidden)) || c.Alone != nil && (c.Alone.Allowed || c.AloneManifest == nil) {
-				t.Errorf("%s: %+v, alone %+v", pointer, c.Found.B.Rejection, c.Alone)
+				t.Errorf("%s: %+v, alone %+v", pointer, c.Found.New.Rejection, c.Alone)
 			}
 		}
 		if !maps.Equal(found, tc.want) {
-			t.Errorf("to %s: %v, want %v%s", tc.new, found, tc.want, diffText(diff))
+			t.Errorf("to %s: %v, want %v%s", tc.new, found, tc.want, diffText(result))
 		}
 	}
 }
@@ -503,9 +512,9 @@ func TestCounterexamplesOfOtherChanges(t *testing.T) {
 		if found[c.Change] = c.Found != nil; c.Found == nil {
 			continue
 		}
-		unknown := strings.Contains(c.Found.B.Rejection.Message, "unknown field")
+		unknown := strings.Contains(c.Found.New.Rejection.Message, "unknown field")
 		if inStatus := c.Found.Subresource == "status"; unknown != inStatus {
-			t.Errorf("%s: %s", c.Found.Object, c.Found.B.Rejection.Message)
+			t.Errorf("%s: %s", c.Found.Object, c.Found.New.Rejection.Message)
 		}
 	}
 	if len(list) < 2 || len(found) < 2 {

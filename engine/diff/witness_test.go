@@ -1,4 +1,4 @@
-package engine_test
+package diff_test
 
 import (
 	"fmt"
@@ -40,14 +40,14 @@ func TestCounterexampleOfWitness(t *testing.T) {
 	} {
 		for name, place := range places {
 			old, new := strings.Replace(place, "%s", tc.old, 1), strings.Replace(place, "%s", tc.new, 1)
-			diff, list := counterexamples(t, thing(fields("f: "+old), ""), thing(fields("f: "+new), ""))
+			result, list := counterexamples(t, thing(fields("f: "+old), ""), thing(fields("f: "+new), ""))
 			for _, c := range list {
-				if change := diff.Changes[c.Change]; c.Found == nil || change.Kind != tc.kind {
+				if change := result.Changes[c.Change]; c.Found == nil || change.Kind != tc.kind {
 					t.Errorf("%s to %s in %s: %s, found %+v%s", tc.old, tc.new, name, change.Kind, c.Found, change.Message)
 				}
 			}
 			if len(list) == 0 {
-				t.Errorf("%s to %s in %s: no search%s", tc.old, tc.new, name, diffText(diff))
+				t.Errorf("%s to %s in %s: no search%s", tc.old, tc.new, name, diffText(result))
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package engine_test
+package diff_test
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package engine_test
+package diff_test
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/diff"
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
@@ -62,34 +63,34 @@ func TestCompatibleMeansCompatible(t *testing.T) {
 		if old == nil || new == nil {
 			continue
 		}
-		diff, err := engine.Compare(t.Context(), engine.JSON(manifest), engine.JSON(next), engine.Options{})
+		result, err := diff.Compare(t.Context(), engine.JSON(manifest), engine.JSON(next), engine.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		pairs++
-		if len(diff.Changes) == 1 {
-			alone[diff.Changes[0].Kind]++
+		if len(result.Changes) == 1 {
+			alone[result.Changes[0].Kind]++
 		}
-		stored, writers := engine.Compatible, engine.Compatible
-		for i := range diff.Changes {
-			c := &diff.Changes[i]
-			if c.Stored != engine.Compatible {
+		stored, writers := diff.Compatible, diff.Compatible
+		for i := range result.Changes {
+			c := &result.Changes[i]
+			if c.Stored != diff.Compatible {
 				stored = c.Stored
 			}
-			if c.Writers == engine.Breaking || c.Writers == engine.NeedsCare && writers == engine.Compatible {
+			if c.Writers == diff.Breaking || c.Writers == diff.NeedsCare && writers == diff.Compatible {
 				writers = c.Writers
 			}
 		}
-		if diff.Identical != (old.Revision() == new.Revision()) {
-			t.Errorf("identical: %t, but the revisions are %s and %s", diff.Identical, old.Revision(), new.Revision())
+		if result.Identical != (old.Revision() == new.Revision()) {
+			t.Errorf("identical: %t, but the revisions are %s and %s", result.Identical, old.Revision(), new.Revision())
 		}
-		if stored == engine.Compatible && len(diff.Changes) > 0 {
+		if stored == diff.Compatible && len(result.Changes) > 0 {
 			compatible++
 		}
-		if writers == engine.Compatible && len(diff.Changes) > 0 {
+		if writers == diff.Compatible && len(result.Changes) > 0 {
 			writable++
 		}
-		if writers == engine.Breaking {
+		if writers == diff.Breaking {
 			breaking++
 		}
 		seen := false
@@ -106,12 +107,12 @@ func TestCompatibleMeansCompatible(t *testing.T) {
 			objects++
 			again := valid(t, new, read)
 			seen = seen || again == nil
-			if stored == engine.Compatible && (again == nil || !within(read, again)) || writers == engine.Compatible && again == nil {
-				t.Errorf("pair %d: stored objects %s, writers %s, but %s\nbecomes %s\nold %s\nnew %s\nchanges %s", n, stored, writers, read, again, schemaText(before), schemaText(after), diffText(diff))
+			if stored == diff.Compatible && (again == nil || !within(read, again)) || writers == diff.Compatible && again == nil {
+				t.Errorf("pair %d: stored objects %s, writers %s, but %s\nbecomes %s\nold %s\nnew %s\nchanges %s", n, stored, writers, read, again, schemaText(before), schemaText(after), diffText(result))
 				break
 			}
 		}
-		if seen && writers == engine.Breaking {
+		if seen && writers == diff.Breaking {
 			witnessed++
 		}
 	}
@@ -182,7 +183,7 @@ func schemaText(s *props) string {
 	return string(text)
 }
 
-func diffText(d *engine.Diff) string {
+func diffText(d *diff.Result) string {
 	text := ""
 	for i := range d.Changes {
 		c := &d.Changes[i]
