@@ -1,9 +1,12 @@
 package api
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"sync"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
@@ -14,12 +17,9 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// malformedField is the number of an unknown field that has the error of a message that cannot be decoded. gRPC answers
-// an error of a codec itself, as INTERNAL without a reason, before a handler can convert it.
-const malformedField = protowire.MaxValidNumber
-
 // Codec returns the protobuf codec of a gRPC server for this API. It decodes a request up to the first element beyond
 // the limit of a list; then a handler rejects it. Empty elements take 2 bytes on the wire and hundreds in memory.
+// Services must be registered through Decoding.
 func Codec(l Limits) encoding.CodecV2 {
 	return &codec{CodecV2: encoding.GetCodecV2(proto.Name), limits: l.withDefaults().Lists()}
 }
@@ -49,41 +49,69 @@ func (c *codec) boundsOf(d protoreflect.MessageDescriptor) listBounds {
 	return bounds
 }
 
+// received is a message to decode, and the error of decoding it. gRPC would answer an error of a codec itself, as
+// INTERNAL without a reason.
+type received struct {
+	message any
+	err     error
+}
+
 // Unmarshal implements encoding.CodecV2.
 func (c *codec) Unmarshal(data mem.BufferSlice, v any) error {
-	m, ok := v.(protov2.Message)
-	if !ok {
+	r, ok := v.(*received)
+	if !ok { // of a service that is not ours
 		return c.CodecV2.Unmarshal(data, v)
+	}
+	m, ok := r.message.(protov2.Message)
+	if !ok {
+		return c.CodecV2.Unmarshal(data, r.message)
 	}
 	buffer := data.MaterializeToBuffer(mem.DefaultBufferPool())
 	defer buffer.Free()
 	d := m.ProtoReflect().Descriptor()
-	err := protov2.Unmarshal(truncate(buffer.ReadOnlyData(), c.boundsOf(d)), m)
-	if err == nil || d.ParentFile().Package() != crdevalv1.File_crdeval_v1_server_proto.Package() {
-		return err
+	if err := protov2.Unmarshal(truncate(buffer.ReadOnlyData(), c.boundsOf(d)), m); err != nil {
+		protov2.Reset(m)
+		r.err = &Error{
+			Reason:  crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT,
+			Message: fmt.Sprintf("the message cannot be decoded: %s: %v", d.FullName(), err),
+		}
 	}
-	protov2.Reset(m)
-	tag := protowire.AppendTag(nil, malformedField, protowire.BytesType)
-	m.ProtoReflect().SetUnknown(protowire.AppendString(tag, fmt.Sprintf("%s: %v", d.FullName(), err)))
 	return nil
 }
 
-// checkDecoded returns the error of a message that the codec could not decode.
-func checkDecoded(m any) error {
-	message, ok := m.(protov2.Message)
-	if !ok || len(message.ProtoReflect().GetUnknown()) == 0 {
-		return nil
+// Decoding registers services with a gRPC server that has Codec.
+type Decoding struct{ grpc.ServiceRegistrar }
+
+// RegisterService implements grpc.ServiceRegistrar.
+func (r Decoding) RegisterService(desc *grpc.ServiceDesc, service any) {
+	own := *desc
+	own.Methods, own.Streams = slices.Clone(desc.Methods), slices.Clone(desc.Streams)
+	for i := range own.Methods {
+		handler := own.Methods[i].Handler
+		own.Methods[i].Handler = func(service any, ctx context.Context, decode func(any) error, outer grpc.UnaryServerInterceptor) (any, error) {
+			return handler(service, ctx, func(m any) error { return receive(decode, m) }, outer)
+		}
 	}
-	unknown := message.ProtoReflect().GetUnknown()
-	number, _, n := protowire.ConsumeTag(unknown)
-	if number != malformedField {
-		return nil
+	for i := range own.Streams {
+		handler := own.Streams[i].Handler
+		own.Streams[i].Handler = func(service any, s grpc.ServerStream) error { return handler(service, decodingStream{s}) }
 	}
-	text, _ := protowire.ConsumeString(unknown[n:])
-	return &Error{
-		Reason: crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT, Message: "the message cannot be decoded: " + text,
-	}
+	r.ServiceRegistrar.RegisterService(&own, service)
 }
+
+// receive decodes a message.
+func receive(decode func(any) error, m any) error {
+	r := &received{message: m}
+	if err := decode(r); err != nil {
+		return err
+	}
+	return r.err
+}
+
+type decodingStream struct{ grpc.ServerStream }
+
+// RecvMsg implements grpc.ServerStream.
+func (s decodingStream) RecvMsg(m any) error { return receive(s.ServerStream.RecvMsg, m) }
 
 // truncate returns the message including the first element beyond a bound. It leaves malformed fields to Unmarshal.
 func truncate(message []byte, bounds listBounds) []byte {

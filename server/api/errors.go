@@ -346,22 +346,37 @@ func (r registrar) RegisterService(desc *grpc.ServiceDesc, service any) {
 	r.ServiceRegistrar.RegisterService(&own, service)
 }
 
+// unary returns a handler whose errors are statuses. A message that cannot be decoded reaches the interceptors as an
+// empty one, so that they authenticate and log the call.
 func (f faults) unary(handler grpc.MethodHandler) grpc.MethodHandler {
 	return func(service any, ctx context.Context, decode func(any) error, outer grpc.UnaryServerInterceptor) (any, error) {
+		var undecoded error
+		decodeAlways := func(m any) error { undecoded = decode(m); return nil }
 		intercept := func(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-			inner := func(ctx context.Context, request any) (response any, err error) {
-				ctx = withMemory(ctx)
-				if err = checkRequest(request); err == nil {
-					response, err = next(f.withFlow(ctx, request), request)
+			inner := f.handler(func(ctx context.Context, request any) (any, error) {
+				if undecoded != nil {
+					return nil, undecoded
 				}
-				return response, f.call(ctx, err)
-			}
+				if err := checkRequest(request); err != nil {
+					return nil, err
+				}
+				return next(ctx, request)
+			})
 			if outer == nil {
 				return inner(ctx, request)
 			}
 			return outer(ctx, request, info, inner)
 		}
-		return handler(service, ctx, decode, intercept)
+		return handler(service, ctx, decodeAlways, intercept)
+	}
+}
+
+// handler returns a handler with the flow and the memory of the call, whose errors are statuses.
+func (f faults) handler(next grpc.UnaryHandler) grpc.UnaryHandler {
+	return func(ctx context.Context, request any) (response any, err error) {
+		ctx = withMemory(ctx)
+		response, err = next(f.withFlow(ctx, request), request)
+		return response, f.call(ctx, err)
 	}
 }
 
@@ -382,11 +397,8 @@ func (f faults) withFlow(ctx context.Context, request any) context.Context {
 	return flow.WithKey(ctx, flow.Key{Tenant: caller, Flow: catalog})
 }
 
-// checkRequest returns the error of a message that could not be decoded, or has no catalog.
+// checkRequest returns the error of a request without a catalog.
 func checkRequest(m any) error {
-	if err := checkDecoded(m); err != nil {
-		return err
-	}
 	if r, ok := m.(interface{ GetCatalog() string }); ok {
 		return required("catalog", r.GetCatalog())
 	}
@@ -413,15 +425,12 @@ func (s *serverStream) Context() context.Context { return s.ctx }
 
 // RecvMsg implements grpc.ServerStream. Only the first message of a stream names the catalog.
 func (s *serverStream) RecvMsg(m any) error {
-	check := checkRequest
-	if s.begun {
-		check = checkDecoded
+	err := s.ServerStream.RecvMsg(m)
+	if err == nil && !s.begun {
+		err = checkRequest(m)
 	}
 	s.begun = true
-	if err := s.ServerStream.RecvMsg(m); err != nil {
-		return err
-	}
-	return check(m)
+	return err
 }
 
 // bounded cuts text to maximum bytes and says how many it left out. It replaces invalid UTF-8, for use in messages.

@@ -81,7 +81,7 @@ func startWith(t testing.TB, wrap func(api.Registry) api.Registry, configure fun
 		configure(&options)
 	}
 	inner := inprocess.New(inprocess.Options{MaxMessageBytes: maxMessage})
-	services := inprocess.Registrar{server, inner}
+	services := inprocess.Registrar{api.Decoding{ServiceRegistrar: server}, inner}
 	api.Register(services, options)
 	state := health.NewServer()
 	healthv1.RegisterHealthServer(services, state)

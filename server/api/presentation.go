@@ -8,10 +8,11 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/flow"
-	lru "github.com/hashicorp/golang-lru/v2"
 )
 
 type presentationService struct {

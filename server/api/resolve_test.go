@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"google.golang.org/grpc/status"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
 // TestGuesses: an object is judged by the CRD it names, however much it looks like the one before it.

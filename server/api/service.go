@@ -21,6 +21,7 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/registry"
+	"github.com/crdeval/crdeval/server/transport/inprocess"
 	"github.com/crdeval/crdeval/server/webhook"
 )
 
@@ -52,14 +53,11 @@ type Options struct {
 	MaxWatchStall time.Duration
 	// Log receives internal errors. Default: slog.Default().
 	Log *slog.Logger
-	// InProcess is where the gateway calls what has no messages: the conversion webhook. May be nil.
-	InProcess grpc.ServiceRegistrar
 	// Converted is called for each answered ConversionReview with objects. May be nil.
 	Converted func(context.Context, webhook.Observation)
 }
 
-// Register registers the services of the API.
-func Register(r grpc.ServiceRegistrar, o Options) {
+func (o Options) withDefaults() Options {
 	o.Limits = o.Limits.withDefaults()
 	o.Log = cmp.Or(o.Log, slog.Default())
 	o.MaxStreamIdle = cmp.Or(o.MaxStreamIdle, time.Minute)
@@ -79,13 +77,18 @@ func Register(r grpc.ServiceRegistrar, o Options) {
 	if o.Scheduler == nil {
 		o.Scheduler = flow.New(flow.Options{})
 	}
-	f := faults{log: o.Log, itemFailed: o.ItemFailed, rejected: o.Rejected, caller: o.Caller}
+	return o
+}
+
+func (o *Options) faults() faults {
+	return faults{log: o.Log, itemFailed: o.ItemFailed, rejected: o.Rejected, caller: o.Caller}
+}
+
+// Register registers the services of the API.
+func Register(r grpc.ServiceRegistrar, o Options) {
+	o = o.withDefaults()
+	f := o.faults()
 	r = registrar{r, f}
-	if o.InProcess != nil {
-		webhook.Register(registrar{o.InProcess, f}, &webhook.Converter{
-			Registry: o.Registry, Limits: o.Limits.Documents, Scheduler: o.Scheduler, Observe: o.Converted,
-		})
-	}
 	crdevalv1.RegisterRegistryServiceServer(r, &registryService{registry: o.Registry, limits: o.Limits, faults: f, watches: newWatchSlots(&o), visible: o.Visible})
 	crdevalv1.RegisterEvaluationServiceServer(r, &evaluationService{registry: o.Registry, limits: o.Limits, faults: f, streams: newStreamSlots(&o), scheduler: o.Scheduler})
 	etags, _ := lru.New[documentKey, string](maxETags) // fails only for a size below 1
@@ -93,6 +96,23 @@ func Register(r grpc.ServiceRegistrar, o Options) {
 		registry: o.Registry, limits: o.Limits, faults: f, etags: etags, scheduler: o.Scheduler,
 	})
 	crdevalv1.RegisterServerServiceServer(r, newServerService(&o))
+}
+
+// ConversionWebhook returns the function that answers ConversionReviews. It runs behind the interceptors of conn, which
+// know it as webhook.ConvertMethod.
+func ConversionWebhook(conn *inprocess.Conn, o Options) func(context.Context, *webhook.Conversion) (*webhook.Converted, error) {
+	o = o.withDefaults()
+	c := &webhook.Converter{
+		Registry: o.Registry, Limits: o.Limits.Documents, Scheduler: o.Scheduler, Observe: o.Converted,
+	}
+	handler := o.faults().handler(func(ctx context.Context, request any) (any, error) {
+		return c.Convert(ctx, request.(*webhook.Conversion)) //nolint:forcetypeassert // see below
+	})
+	return func(ctx context.Context, r *webhook.Conversion) (*webhook.Converted, error) {
+		answer, err := conn.Call(ctx, webhook.ConvertMethod, r, handler)
+		converted, _ := answer.(*webhook.Converted)
+		return converted, err
+	}
 }
 
 type serverService struct {

@@ -59,6 +59,7 @@ type App struct {
 	health    *health.Server
 	grpc      *grpc.Server
 	inProcess *inprocess.Conn // calls the same services for the REST gateway
+	convert   func(context.Context, *webhook.Conversion) (*webhook.Converted, error)
 	web       []web
 
 	memory      *flow.Memory // of the calls
@@ -248,17 +249,19 @@ func (a *App) startGRPC(ctx context.Context) error {
 		a.inProcess.Stop()
 		return nil
 	})
-	services := inprocess.Registrar{a.grpc, a.inProcess}
+	services := inprocess.Registrar{api.Decoding{ServiceRegistrar: a.grpc}, a.inProcess}
 	a.health = health.NewServer()
 	a.setHealth(healthv1.HealthCheckResponse_NOT_SERVING) // until Run
 	healthv1.RegisterHealthServer(services, a.health)
 	reflection.Register(a.grpc)
-	api.Register(services, api.Options{
+	o := api.Options{
 		Registry: audit.Watch(a.registry, a.audit), Scheduler: a.scheduler, Limits: a.config.limits(), UnderPressure: a.short, Version: a.build.Version, Commit: a.build.Commit,
 		Draining: a.draining.Done(), ItemFailed: a.telemetry.CountFailedItems(), Rejected: func() { a.rejected(rejectedOther) }, Caller: a.gate.Caller,
 		Visible: a.access.Sees, Log: a.log,
-		InProcess: a.inProcess, Converted: a.telemetry.ObserveReviewedObjects(),
-	})
+		Converted: a.telemetry.ObserveReviewedObjects(),
+	}
+	api.Register(services, o)
+	a.convert = api.ConversionWebhook(a.inProcess, o)
 	for service, info := range a.grpc.GetServiceInfo() {
 		for _, m := range info.Methods {
 			methods["/"+service+"/"+m.Name] = true

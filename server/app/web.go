@@ -33,7 +33,7 @@ func (a *App) startWeb(ctx context.Context) error {
 	rest, err := gateway.New(ctx, a.inProcess, gateway.Options{
 		MaxBodyBytes: int64(a.config.MaxMessageBytes), Bodies: bodies, Lists: a.config.limits().Lists(), Pages: pages, Calls: calls, Trouble: a.trouble,
 		Reviewed: a.telemetry.CountReviews(), Open: a.openLease,
-		Admit: a.admitRequest,
+		Admit: a.admitRequest, Convert: a.convert,
 		Limits: value.Limits{
 			MaxDepth: a.config.MaxDocumentDepth, MaxAliasFactor: a.config.MaxAliasFactor, MaxAliasBytes: int(a.config.MaxAliasBytes),
 		},

@@ -34,6 +34,7 @@ import (
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/transport"
+	"github.com/crdeval/crdeval/server/webhook"
 )
 
 // Options configure New. The zero value is the default.
@@ -58,6 +59,8 @@ type Options struct {
 	Calls map[string]Call
 	// Trouble returns what does not work although the server is ready, for /readyz; "" if everything works. Default: "".
 	Trouble func() string
+	// Convert answers ConversionReviews. Required for the conversion webhook.
+	Convert func(context.Context, *webhook.Conversion) (*webhook.Converted, error)
 	// Reviewed is called for each review, with the webhook's name and a webhook.Outcome or "error". May be nil.
 	Reviewed func(webhook, outcome string)
 }

@@ -112,7 +112,7 @@ func (g *gateway) convert(
 		}
 		return nil
 	}
-	answer, err := webhook.Convert(ctx, g.conn, request)
+	answer, err := g.options.Convert(ctx, request)
 	if err != nil {
 		return "", nil, err
 	}

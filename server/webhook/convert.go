@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"google.golang.org/grpc"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdeval/crdeval/engine"
@@ -76,43 +75,11 @@ type Observation struct {
 	Conversion *engine.ConversionError
 }
 
-// ConvertMethod is the full name of the method that Convert calls.
+// ConvertMethod is the name of Convert for access control, logs and metrics.
 const ConvertMethod = "/crdeval.webhook.Converter/Convert"
 
-// Register registers c for calls of Convert. The messages are Go values, so r must be a server in the same process.
-func Register(r grpc.ServiceRegistrar, c *Converter) {
-	service, method, _ := strings.Cut(ConvertMethod[1:], "/")
-	r.RegisterService(&grpc.ServiceDesc{
-		ServiceName: service, HandlerType: (*any)(nil),
-		Methods: []grpc.MethodDesc{{MethodName: method, Handler: convertHandler}},
-	}, c)
-}
-
-// Convert calls the Converter at conn, through the interceptors of the server.
-func Convert(ctx context.Context, conn grpc.ClientConnInterface, r *Conversion) (*Converted, error) {
-	answer := &Converted{}
-	if err := conn.Invoke(ctx, ConvertMethod, r, answer); err != nil {
-		return nil, err
-	}
-	return answer, nil
-}
-
-func convertHandler(
-	//nolint:revive // the type is that of grpc.MethodDesc
-	service any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor,
-) (any, error) {
-	request := &Conversion{}
-	if err := decode(request); err != nil {
-		return nil, err
-	}
-	info := &grpc.UnaryServerInfo{Server: service, FullMethod: ConvertMethod}
-	return intercept(ctx, request, info, func(ctx context.Context, request any) (any, error) {
-		return service.(*Converter).convert(ctx, request.(*Conversion)) //nolint:forcetypeassert // Register has registered it
-	})
-}
-
-// convert answers a review. If the reason for a failure is neither an object nor the CRD, it returns an error.
-func (c *Converter) convert(ctx context.Context, r *Conversion) (*Converted, error) {
+// Convert answers a review. If the reason for a failure is neither an object nor the CRD, it returns an error.
+func (c *Converter) Convert(ctx context.Context, r *Conversion) (*Converted, error) {
 	view, err := c.Registry.View(ctx, r.Catalog, "")
 	if err != nil {
 		return nil, err

@@ -67,16 +67,17 @@ func serve(t *testing.T, configure func(*gateway.Options)) *server {
 	}
 	conn := inprocess.New(inprocess.Options{})
 	s := &server{reviewed: make(chan string, 100), observed: make(chan webhook.Observation, 1)}
-	api.Register(conn, api.Options{
-		Registry: crds, Log: log, InProcess: conn,
+	services := api.Options{
+		Registry: crds, Log: log,
 		Converted: func(_ context.Context, o webhook.Observation) {
 			select {
 			case s.observed <- o:
 			default: // of a test that does not ask
 			}
 		},
-	})
-	options := gateway.Options{Reviewed: func(name, outcome string) {
+	}
+	api.Register(conn, services)
+	options := gateway.Options{Convert: api.ConversionWebhook(conn, services), Reviewed: func(name, outcome string) {
 		select {
 		case s.reviewed <- name + " " + outcome:
 		default: // of a test that does not ask

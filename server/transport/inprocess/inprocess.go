@@ -7,7 +7,6 @@ package inprocess
 
 import (
 	"context"
-	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -84,14 +83,32 @@ func (c *Conn) Invoke(ctx context.Context, method string, request, response any,
 	if !ok {
 		return status.Errorf(codes.Unimplemented, "unknown method %s", method)
 	}
+	return c.run(ctx, method, func(ctx context.Context) error {
+		decode := func(into any) error { return alias(into, request) }
+		result, err := m.desc.Handler(m.service, ctx, decode, c.intercept)
+		if err != nil {
+			return err
+		}
+		return c.pass(response, result)
+	})
+}
+
+// Call runs a function on the caller's goroutine behind the interceptors, as the handler of a unary method. The request
+// need not be a message.
+func (c *Conn) Call(ctx context.Context, method string, request any, handler grpc.UnaryHandler) (response any, err error) {
+	err = c.run(ctx, method, func(ctx context.Context) (err error) {
+		response, err = c.intercept(ctx, request, &grpc.UnaryServerInfo{FullMethod: method}, handler)
+		return err
+	})
+	return response, err
+}
+
+// run runs a unary call, and reports its begin and its end. Errors are statuses.
+func (c *Conn) run(ctx context.Context, method string, f func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(c.serverContext(ctx, method))
 	defer cancel()
 	end := c.begin(ctx, false, false)
-	result, err := m.desc.Handler(m.service, ctx, func(into any) error { return alias(into, request) }, c.intercept)
-	err = statusError(err)
-	if err == nil {
-		err = c.pass(response, result)
-	}
+	err := statusError(f(ctx))
 	end(err)
 	return err
 }
@@ -147,15 +164,10 @@ func statusError(err error) error {
 	return status.FromContextError(err).Err()
 }
 
-// alias sets the fields of the message into, which is empty, to those of from. They share lists, messages and bytes. Both
-// are proto messages or pointers to a Go type.
+// alias sets the fields of the message into, which is empty, to those of from. They share lists, messages and bytes.
 func alias(into, from any) error {
 	to, ok := into.(proto.Message)
 	source, also := from.(proto.Message)
-	if a, b := reflect.ValueOf(into), reflect.ValueOf(from); !ok && a.Kind() == reflect.Pointer && a.Type() == b.Type() {
-		a.Elem().Set(b.Elem())
-		return nil
-	}
 	if !ok || !also || to.ProtoReflect().Descriptor() != source.ProtoReflect().Descriptor() {
 		return status.Errorf(codes.Internal, "a %T cannot be passed as a %T", from, into)
 	}
