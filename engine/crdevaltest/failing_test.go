@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine/crdevaltest"
-	"github.com/crdeval/crdeval/engine/mutation"
+	"github.com/crdeval/crdeval/engine/suite/mutation"
 )
 
 // Case is a case of the table of failing tests.

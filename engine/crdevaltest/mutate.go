@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/crdeval/crdeval/engine/mutation"
+	"github.com/crdeval/crdeval/engine/suite/mutation"
 	"github.com/crdeval/crdeval/engine/suite"
 )
 

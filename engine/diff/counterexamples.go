@@ -1,6 +1,10 @@
 package diff
 
 import (
+	"net/http"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"cmp"
 	"context"
 	"slices"
@@ -8,13 +12,13 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
-	"github.com/crdeval/crdeval/engine/internal/distinction"
+	"github.com/crdeval/crdeval/engine/internal/goal"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
 // SearchOptions bound the search of Counterexamples.
 type SearchOptions struct {
-	// Tries bounds the creations and the updates that are evaluated for each change. 0 is engine.DefaultTries.
+	// Tries bounds the creations and the updates that are evaluated for each change. 0 is DefaultTries.
 	Tries int
 	// Seed selects the generated objects. Equal seeds give equal results.
 	Seed uint64
@@ -67,6 +71,9 @@ type Write struct {
 	Old, New *engine.Verdict
 }
 
+// DefaultTries is the default of SearchOptions.Tries.
+const DefaultTries = goal.DefaultTries
+
 // MaxCounterexamples is the maximum number of changes for which Counterexamples searches.
 const MaxCounterexamples = 200
 
@@ -107,7 +114,7 @@ func Counterexamples(ctx context.Context, old, new *engine.Definition, result *R
 			continue
 		}
 		one := Counterexample{Change: i}
-		var searches []distinction.Options
+		var searches []goal.Options
 		if searches, one.NoObject = searchesFor(c, old, new); len(searches) > 0 {
 			if searched++; searched > most {
 				continue
@@ -135,29 +142,24 @@ func Counterexamples(ctx context.Context, old, new *engine.Definition, result *R
 
 // find runs the searches for a change.
 func (e *Counterexample) find(ctx context.Context, old, new *engine.Definition, result *Result,
-	searches []distinction.Options, o SearchOptions) error {
+	searches []goal.Options, o SearchOptions) error {
 	c := &result.Changes[e.Change]
 	for k := range searches {
 		if err := ctx.Err(); err != nil {
 			return compiled.Error(compiled.TooLate(err))
 		}
 		s := &searches[k]
-		s.Tries, s.Seed, s.FieldValidation = cmp.Or(o.Tries, engine.DefaultTries), o.Seed, engine.FieldValidationStrict
+		s.Tries, s.Seed, s.Strict = cmp.Or(o.Tries, DefaultTries), o.Seed, true
 		if s.Defaults && s.Without == nil {
 			without, _, err := withChange(ctx, new, old, c)
 			if err != nil {
 				return err
 			}
 			if without != nil {
-				s.Without = without
+				s.Without = compiled.Of(without)
 			}
 		}
-		found, tries, err := distinction.Find(ctx, old, new, s)
-		e.Tries += tries
-		if found != nil {
-			e.Found, e.Ignored = newWrite(found), found.Ignored
-		}
-		if err != nil || found != nil {
+		if found, err := e.distinguish(ctx, old, new, s); found || err != nil {
 			return err
 		}
 	}
@@ -174,32 +176,58 @@ func (e *Counterexample) find(ctx context.Context, old, new *engine.Definition, 
 // findAlone searches for an object that the old CRD accepts, and that is rejected by the new CRD and by the old CRD
 // with one change.
 func (e *Counterexample) findAlone(ctx context.Context, old, new *engine.Definition, c *Change,
-	searches []distinction.Options) error {
+	searches []goal.Options) error {
 	changed, pointer, err := withChange(ctx, old, new, c)
 	if err != nil || changed == nil {
 		return err
 	}
 	for _, s := range searches {
-		s.Also, s.Without, s.Pointers = new, nil, []string{pointer}
+		s.Also, s.Without, s.Pointers = compiled.Of(new), nil, []string{pointer}
 		if s.Defaults {
 			s.Pointers, _ = aroundDefault(schema.Of(declared(changed, c.Version)), pointer)
 		}
-		found, tries, err := distinction.Find(ctx, old, changed, &s)
-		if e.Tries += tries; err != nil {
+		found, err := e.distinguish(ctx, old, changed, &s)
+		if err != nil {
 			return err
 		}
-		if found != nil {
-			e.Found, e.AloneManifest = newWrite(found), changed.Manifest()
-			e.Alone, _ = found.Alone.(*engine.Verdict)
-			return nil
+		if found {
+			e.Alone, e.AloneManifest = e.Found.New, changed.Manifest()
+			e.Found.New, err = e.Found.verdict(ctx, new, "")
+			return err
 		}
 	}
 	return nil
 }
 
-func newWrite(f *distinction.Found) *Write {
-	w := &Write{Version: f.Version, Object: f.Object, OldObject: f.OldObject, Subresource: f.Subresource}
-	w.Old, _ = f.A.(*engine.Verdict)
-	w.New, _ = f.B.(*engine.Verdict)
-	return w
+// distinguish runs a search, and reports whether it found an object.
+func (e *Counterexample) distinguish(ctx context.Context, old, new *engine.Definition, o *goal.Options) (bool, error) {
+	found, tries, err := goal.Distinguish(ctx, compiled.Of(old), compiled.Of(new), *o)
+	if e.Tries += tries; err != nil || found == nil {
+		return false, compiled.Error(err)
+	}
+	w := &Write{Version: o.Version, Object: found.Object, OldObject: found.OldObject, Subresource: o.Subresource}
+	e.Found, e.Ignored = w, found.Ignored
+	if w.Old, err = w.verdict(ctx, old, ""); err == nil {
+		w.New, err = w.verdict(ctx, new, o.Missing)
+	}
+	return err == nil, err
+}
+
+// verdict returns the verdict of a CRD on the write. missing, if not "", says why the CRD does not serve it.
+func (w *Write) verdict(ctx context.Context, d *engine.Definition, missing string) (*engine.Verdict, error) {
+	if v := compiled.Of(d).Version(w.Version); missing == "" && (v == nil || !v.Served) {
+		missing = "the version " + w.Version + " is not served"
+	}
+	if missing != "" {
+		return &engine.Verdict{Revision: d.Revision(), Rejection: &engine.Rejection{
+			Code: http.StatusNotFound, Reason: string(metav1.StatusReasonNotFound),
+			Message: "the server could not find the requested resource", Cause: missing,
+		}}, nil
+	}
+	item := engine.Item{Version: w.Version, Object: engine.JSON(w.Object), Subresource: w.Subresource}
+	if w.OldObject != nil {
+		item.OldObject = engine.JSON(w.OldObject)
+	}
+	return d.Validate(ctx, item, engine.EvaluationOptions{
+		FieldValidation: engine.FieldValidationStrict, CompleteMetadata: w.OldObject != nil})
 }

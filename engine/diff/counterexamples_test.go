@@ -3,7 +3,6 @@ package diff_test
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"strings"
@@ -11,15 +10,9 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/diff"
+	"github.com/crdeval/crdeval/engine/internal/fixture"
 	"github.com/crdeval/crdeval/engine/testenv"
 )
-
-// bodyOf returns the spec of an object.
-func bodyOf(object []byte) string {
-	var o struct{ Spec json.RawMessage }
-	_ = json.Unmarshal(object, &o)
-	return string(o.Spec)
-}
 
 // thing returns a CRD with a schema for spec, and a further version if second is not "".
 func thing(spec, second string) []byte {
@@ -165,8 +158,8 @@ func TestCounterexamples(t *testing.T) {
 		switch {
 		case found == nil:
 			t.Errorf("%s: no counterexample: %+v%s", tc.kind, list, diffText(result))
-		case tc.want != "" && bodyOf(found.Object) != tc.want:
-			t.Errorf("%s to %s: %s, want %s", tc.kind, tc.new, bodyOf(found.Object), tc.want)
+		case tc.want != "" && fixture.Spec(found.Object) != tc.want:
+			t.Errorf("%s to %s: %s, want %s", tc.kind, tc.new, fixture.Spec(found.Object), tc.want)
 		case !strings.Contains(found.New.Rejection.Message, tc.cause):
 			t.Errorf("%s to %s: %s", tc.kind, tc.new, found.New.Rejection.Message)
 		}
@@ -213,7 +206,7 @@ func TestCounterexamplesFindNothing(t *testing.T) {
 	old, new := thing(fields("i: {type: integer, minimum: 0}"), ""), thing("{type: object, properties: {i: {type: integer, minimum: 0}}, x-kubernetes-validations: [{rule: '!has(self.i) || self.i > -5'}]}", "")
 	result, list := counterexamples(t, old, new)
 	if len(list) != 1 || result.Changes[list[0].Change].Kind != "RuleAdded" || list[0].Found != nil ||
-		list[0].Tries != engine.DefaultTries {
+		list[0].Tries != diff.DefaultTries {
 		t.Errorf("%+v%s", list, diffText(result))
 	}
 	d, _, err := engine.Compile(t.Context(), engine.YAML(old), engine.Options{})
@@ -287,7 +280,7 @@ func TestCounterexampleOfOtherDefault(t *testing.T) {
 		}
 		result, list := counterexamples(t, thing(tc.old, ""), thing(tc.new, ""))
 		if result.Class != diff.Breaking || len(list) != 1 || list[0].Found == nil || result.Changes[list[0].Change].Writers != diff.Breaking ||
-			tc.want != "" && bodyOf(list[0].Found.Object) != tc.want {
+			tc.want != "" && fixture.Spec(list[0].Found.Object) != tc.want {
 			t.Errorf("%s: %+v%s", tc.name, list, diffText(result))
 			for _, c := range list {
 				if c.Found != nil {
@@ -488,7 +481,7 @@ func TestCounterexampleOfHiddenChanges(t *testing.T) {
 			if c.Found == nil {
 				continue
 			}
-			found[pointer] = bodyOf(c.Found.Object)
+			found[pointer] = fixture.Spec(c.Found.Object)
 			if (c.Alone != nil) != (tc.hidden != "" && strings.HasPrefix(pointer, tc.hidden)) || c.Alone != nil && (c.Alone.Allowed || c.AloneManifest == nil) {
 				t.Errorf("%s: %+v, alone %+v", pointer, c.Found.New.Rejection, c.Alone)
 			}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine/diff"
+	"github.com/crdeval/crdeval/engine/internal/fixture"
 )
 
 // TestCounterexampleOfDefaults: a default that makes an accepted write fail is breaking, and its counterexample is found
@@ -102,8 +103,8 @@ func TestCounterexampleOfDefaults(t *testing.T) {
 			switch {
 			case result.Class != diff.Breaking || len(list) != 1 || list[0].Found == nil:
 				t.Errorf("%s, %q to %q: %+v%s", tc.name, tc.old, tc.new, list, diffText(result))
-			case tc.object != "" && bodyOf(list[0].Found.Object) != tc.object:
-				t.Errorf("%s, %q to %q: %s, want %s", tc.name, tc.old, tc.new, bodyOf(list[0].Found.Object), tc.object)
+			case tc.object != "" && fixture.Spec(list[0].Found.Object) != tc.object:
+				t.Errorf("%s, %q to %q: %s, want %s", tc.name, tc.old, tc.new, fixture.Spec(list[0].Found.Object), tc.object)
 			case (list[0].Found.OldObject != nil) != tc.update:
 				t.Errorf("%s, %q to %q: update of %s", tc.name, tc.old, tc.new, list[0].Found.OldObject)
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/compare"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/definition"
-	"github.com/crdeval/crdeval/engine/internal/distinction"
+	"github.com/crdeval/crdeval/engine/internal/goal"
 	"github.com/crdeval/crdeval/engine/internal/sample"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/internal/search"
@@ -24,10 +24,10 @@ const statusPointer = "/properties/status"
 
 // searchesFor returns the searches for an object that shows a change, in the order to run them. For a breaking change
 // without a search, it returns the reason.
-func searchesFor(c *Change, old, new *engine.Definition) (searches []distinction.Options, noObject string) {
-	o := distinction.Options{Version: c.Version}
+func searchesFor(c *Change, old, new *engine.Definition) (searches []goal.Options, noObject string) {
+	o := goal.Options{Write: goal.Write{Version: c.Version}}
 	if o.Version == "" {
-		o.Version = writtenVersion(old)
+		o.Version = compiled.Of(old).PreferredVersion()
 	}
 	switch before := compiled.Of(old).Version(o.Version); {
 	case c.Class == Compatible:
@@ -37,7 +37,7 @@ func searchesFor(c *Change, old, new *engine.Definition) (searches []distinction
 	case c.SchemaPointer == "":
 		var shown bool
 		if shown, noObject = searchOutside(&o, c, old, new); shown {
-			return []distinction.Options{o}, ""
+			return []goal.Options{o}, ""
 		}
 	case max(c.Stored, c.Writers) >= NeedsCare:
 		return searchesInSchema(o, c, old, new), ""
@@ -53,7 +53,7 @@ func searchesFor(c *Change, old, new *engine.Definition) (searches []distinction
 
 // searchOutside completes the search for a change outside of the schemas. If there is no such search, it returns false,
 // and the reason if it has one.
-func searchOutside(o *distinction.Options, c *Change, old, new *engine.Definition) (shown bool, noObject string) {
+func searchOutside(o *goal.Options, c *Change, old, new *engine.Definition) (shown bool, noObject string) {
 	o.Pointers = []string{""}
 	o.AnyReason = true
 	switch c.Kind {
@@ -63,7 +63,7 @@ func searchOutside(o *distinction.Options, c *Change, old, new *engine.Definitio
 	case "ScopeChanged":
 		o.Missing = fmt.Sprintf("the new CRD has the scope %s, and its objects have other URLs", new.Scope())
 	case "PreserveUnknownFieldsChanged":
-		o.AnyReason, o.Counts = false, func(_ *search.Aim, r distinction.Reply) bool { return r.HasUnknown() }
+		o.AnyReason, o.Counts = false, func(_ *search.Aim, r *goal.Reply) bool { return len(r.Unknown) > 0 }
 	case "StatusRemoved":
 		o.Subresource, o.Pointers = "status", []string{statusPointer}
 	case "StatusAdded":
@@ -96,9 +96,9 @@ func searchOutside(o *distinction.Options, c *Change, old, new *engine.Definitio
 		if strings.HasPrefix(o.Pointers[0], statusPointer+"/") && haveStatus(o.Version, old, new) {
 			o.Subresource = "status"
 		}
-		o.AnyReason, o.Counts = false, func(aim *search.Aim, r distinction.Reply) bool {
-			for i, p := range r.Pointers() {
-				if p == "" && r.Path(i).Pointer() == aim.Path.Pointer() {
+		o.AnyReason, o.Counts = false, func(aim *search.Aim, r *goal.Reply) bool {
+			for i, p := range r.Pointers {
+				if p == "" && r.Faults[i].Path.Pointer() == aim.Path.Pointer() {
 					return true
 				}
 			}
@@ -115,7 +115,7 @@ func searchOutside(o *distinction.Options, c *Change, old, new *engine.Definitio
 }
 
 // searchesInSchema returns the searches for a change of a schema. o has its version.
-func searchesInSchema(o distinction.Options, c *Change, old, new *engine.Definition) (all []distinction.Options) {
+func searchesInSchema(o goal.Options, c *Change, old, new *engine.Definition) (all []goal.Options) {
 	o.Pointers, o.Counts, o.Witness = []string{c.SchemaPointer}, reasonFor(c), c.Witness
 	if c.NewPointer != c.SchemaPointer { // violations have the pointers of the new schema
 		o.Pointers = append(o.Pointers, c.NewPointer)
@@ -128,7 +128,7 @@ func searchesInSchema(o distinction.Options, c *Change, old, new *engine.Definit
 	subresources, updates := []string{""}, []bool{false}
 	if changesDefault(c, new) {
 		o.Defaults = true
-		o.Counts = func(_ *search.Aim, r distinction.Reply) bool { return !r.HasUnknown() }
+		o.Counts = func(_ *search.Aim, r *goal.Reply) bool { return len(r.Unknown) == 0 }
 		var transitions bool
 		if o.Pointers, transitions = aroundDefault(schema.Of(declared(new, c.Version)), c.SchemaPointer); transitions {
 			updates = []bool{false, true}
@@ -161,15 +161,15 @@ func haveStatus(version string, old, new *engine.Definition) bool {
 	return a != nil && b != nil && a.HasStatus && b.HasStatus
 }
 
-// reasonFor returns distinction.Options.Counts for a change.
-func reasonFor(c *Change) func(*search.Aim, distinction.Reply) bool {
+// reasonFor returns goal.Options.Counts for a change.
+func reasonFor(c *Change) func(*search.Aim, *goal.Reply) bool {
 	switch c.Kind {
 	case "RequiredAdded":
 		var name string
 		if json.Unmarshal(c.New, &name) == nil {
-			return func(aim *search.Aim, r distinction.Reply) bool {
-				for i, p := range r.Pointers() {
-					if path := r.Path(i); p == aim.Pointer() && len(path) > 0 && path[len(path)-1].Key() == name {
+			return func(aim *search.Aim, r *goal.Reply) bool {
+				for i, p := range r.Pointers {
+					if path := r.Faults[i].Path; p == aim.Pointer() && len(path) > 0 && path[len(path)-1].Key() == name {
 						return true
 					}
 				}
@@ -177,39 +177,26 @@ func reasonFor(c *Change) func(*search.Aim, distinction.Reply) bool {
 			}
 		}
 	case "BoundTightened": // maximum and minimum report violations of exclusiveMaximum and exclusiveMinimum
-		return func(aim *search.Aim, r distinction.Reply) bool {
+		return func(aim *search.Aim, r *goal.Reply) bool {
 			keyword := strings.ToLower(strings.TrimPrefix(aim.Keyword, "exclusive"))
 			if keyword != "maximum" && keyword != "minimum" {
 				keyword = aim.Keyword
 			}
-			return slices.Contains(r.Pointers(), aim.Node+"/"+keyword)
+			return slices.Contains(r.Pointers, aim.Node+"/"+keyword)
 		}
 	case "ListMapKeysChanged":
-		return func(aim *search.Aim, r distinction.Reply) bool {
-			return slices.ContainsFunc(r.Pointers(), func(p string) bool {
+		return func(aim *search.Aim, r *goal.Reply) bool {
+			return slices.ContainsFunc(r.Pointers, func(p string) bool {
 				return strings.HasPrefix(p, aim.Node+"/x-kubernetes-list-")
 			})
 		}
 	}
 	for _, exact := range []string{"Rule", "Enum", "Pattern", "Format", "Required", "ListType"} {
 		if strings.HasPrefix(c.Kind, exact) {
-			return func(aim *search.Aim, r distinction.Reply) bool { return r.IsAt(aim.Pointer()) }
+			return func(aim *search.Aim, r *goal.Reply) bool { return r.IsAt(aim.Pointer()) }
 		}
 	}
-	return func(aim *search.Aim, r distinction.Reply) bool { return r.HasUnknownAt(aim.Node) || r.IsAt(aim.Node) }
-}
-
-// writtenVersion returns the storage version if it is served, otherwise the served version with the highest priority.
-func writtenVersion(d *engine.Definition) string {
-	if v := compiled.Of(d).Version(d.StorageVersion()); v != nil && v.Served {
-		return v.Name
-	}
-	for _, v := range d.Versions() {
-		if v.Served {
-			return v.Name
-		}
-	}
-	return d.StorageVersion()
+	return func(aim *search.Aim, r *goal.Reply) bool { return r.HasUnknownAt(aim.Node) || r.IsAt(aim.Node) }
 }
 
 // declared returns a version as the CRD declares it, or nil.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
+	"github.com/crdeval/crdeval/engine/suite"
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
@@ -29,7 +30,7 @@ func TestGeneratedSamples(t *testing.T) {
 		if d == nil {
 			continue // an API server rejects it
 		}
-		s, err := d.Samples(t.Context(), engine.SampleOptions{Valid: 3, Invalid: min(40, testenv.Volume(6)), Seed: 1})
+		s, err := suite.Generate(t.Context(), d, suite.GenerateOptions{Valid: 3, Invalid: min(40, testenv.Volume(6)), Seed: 1})
 		if err != nil {
 			t.Errorf("%s: %v", crd.Name, err)
 			continue
@@ -37,7 +38,7 @@ func TestGeneratedSamples(t *testing.T) {
 		if versions++; len(s.Valid) == 0 {
 			t.Errorf("%s: no valid object: %v", crd.Name, s.Unsatisfied)
 		}
-		for _, list := range [][]engine.Sample{s.Valid, s.Invalid} {
+		for _, list := range [][]suite.Sample{s.Valid, s.Invalid} {
 			for _, x := range list {
 				item := engine.Item{Version: s.Version, Object: engine.JSON(x.Object), Subresource: x.Subresource}
 				if x.OldObject != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
 	"github.com/crdeval/crdeval/engine/internal/sample"
+	"github.com/crdeval/crdeval/engine/suite"
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
@@ -32,7 +33,7 @@ func TestSamplesUpstream(t *testing.T) {
 		}
 		for _, version := range upstream.Versions() {
 			for seed := range uint64(min(2, testenv.Volume(1))) {
-				s, err := d.Samples(t.Context(), engine.SampleOptions{Version: version, Valid: 4, Invalid: 60, Seed: seed})
+				s, err := suite.Generate(t.Context(), d, suite.GenerateOptions{Version: version, Valid: 4, Invalid: 60, Seed: seed})
 				if engine.ReasonOf(err) == engine.ReasonVersionNotFound {
 					break // the version is not served
 				}
@@ -270,7 +271,7 @@ func differs(upstream oracle.Answer, v *engine.Verdict) string {
 }
 
 // wrongSample describes what is wrong with a sample.
-func wrongSample(d *oracle.Definition, version string, x *engine.Sample) string {
+func wrongSample(d *oracle.Definition, version string, x *suite.Sample) string {
 	a := strictAnswer(d, d, version, x.Subresource, x.Object, x.OldObject, false)
 	if problem := differs(a, x.Verdict); problem != "" || x.Constraint == nil {
 		return problem
@@ -316,7 +317,7 @@ var keywordPatterns = map[string]string{
 }
 
 // fieldPattern returns a pattern of upstream's field for a constraint.
-func fieldPattern(c *engine.Constraint) *regexp.Regexp {
+func fieldPattern(c *suite.Constraint) *regexp.Regexp {
 	steps := strings.Split(c.SchemaPointer, "/")[1:]
 	pattern := ""
 	for i := 0; i < len(steps); i++ {

@@ -113,3 +113,17 @@ func (d *Definition) Parse(doc *value.Doc, version string, object Document) (*ad
 	}
 	return wrong("its apiVersion %q is not a version of %s", apiVersion, d.Inner.Name)
 }
+
+// PreferredVersion returns the storage version if it is served, else the served version with the highest priority.
+func (d *Definition) PreferredVersion() string {
+	storage := d.Desired.StorageVersion
+	if v := d.Version(storage); v != nil && v.Served {
+		return storage
+	}
+	for i := range d.Versions {
+		if d.Versions[i].Served {
+			return d.Versions[i].Name
+		}
+	}
+	return storage
+}

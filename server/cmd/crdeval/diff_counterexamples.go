@@ -8,12 +8,11 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/diff"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// tries is the value of --counterexamples: 0 without the flag, engine.DefaultTries for the flag without a number.
+// tries is the value of --counterexamples: 0 without the flag, diff.DefaultTries for the flag without a number.
 type tries int32
 
 // maxTries is the limit of the API.
@@ -25,7 +24,7 @@ func (*tries) IsBool() bool { return true }
 // Decode reads the value of the flag.
 func (t *tries) Decode(c *kong.DecodeContext) error {
 	if c.Scan.Peek().Type != kong.FlagValueToken {
-		*t = engine.DefaultTries
+		*t = diff.DefaultTries
 		return nil
 	}
 	text := fmt.Sprint(c.Scan.Pop().Value)

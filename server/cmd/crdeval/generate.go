@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/suite"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/samplefiles"
 )
 
@@ -81,7 +82,7 @@ func (c *generateCommand) Run(ctx context.Context, env environment) error {
 
 // generate writes the objects of a CRD. It returns false if no valid object was found.
 func (c *generateCommand) generate(ctx context.Context, env environment, d *engine.Definition) (bool, error) {
-	samples, err := d.Samples(ctx, engine.SampleOptions{Version: c.Version, Valid: c.Valid, Invalid: c.Invalid,
+	samples, err := suite.Generate(ctx, d, suite.GenerateOptions{Version: c.Version, Valid: c.Valid, Invalid: c.Invalid,
 		Seed: c.Seed, Time: c.Time})
 	if err != nil {
 		return false, err
@@ -105,7 +106,7 @@ func (c *generateCommand) generate(ctx context.Context, env environment, d *engi
 	out := &samplefiles.Writer{Out: env.stdout, Directory: c.OutputDir, Force: c.Force, Seed: c.Seed}
 	write := out.Objects
 	if c.Output == "suite" {
-		write = func(s *engine.Samples) error { return out.Suite(d.Name(), s, c.CRDs) }
+		write = func(s *suite.Samples) error { return out.Suite(d.Name(), s, c.CRDs) }
 	}
 	isComplete := !samples.Stopped || len(samples.Valid)+len(samples.Invalid) > 0
 	return isComplete, write(samples)

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/engine/mutation"
 	"github.com/crdeval/crdeval/engine/suite"
+	"github.com/crdeval/crdeval/engine/suite/mutation"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/terminal"
 )
@@ -26,7 +26,7 @@ type mutateFlags struct {
 
 func (f *mutateFlags) validate(c *testCommand) error {
 	switch {
-	case !f.Mutate && *f != (mutateFlags{MutateTries: engine.DefaultTries}):
+	case !f.Mutate && *f != (mutateFlags{MutateTries: mutation.DefaultTries}):
 		return errors.New("--mutate-seed, --mutate-limit, --mutate-time, --mutate-tries, --min-score and --summary need --mutate")
 	case !f.Mutate:
 		return nil

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/suite"
 )
 
 // suiteFile is a suite for crdeval test.
@@ -33,7 +34,7 @@ type suiteCause struct {
 }
 
 // Suite writes a suite with a test for each object of a CRD. crds are the files of the CRDs that the suite names.
-func (w *Writer) Suite(crd string, s *engine.Samples, crds []string) error {
+func (w *Writer) Suite(crd string, s *suite.Samples, crds []string) error {
 	var f suiteFile
 	for _, name := range crds {
 		path, err := relativeTo(w.Directory, name)

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"regexp"
 
-	"github.com/crdeval/crdeval/engine/mutation"
+	"github.com/crdeval/crdeval/engine/suite/mutation"
 	"github.com/crdeval/crdeval/engine/suite"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
 )

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/internal/goal"
 	"github.com/crdeval/crdeval/engine/suite"
 )
 
@@ -26,13 +27,16 @@ type Options struct {
 	Limit int
 	// Time ends the run. The remaining mutants are NotRun. 0: never.
 	Time time.Duration
-	// Tries bounds the objects that are evaluated for each survivor. 0 is engine.DefaultTries.
+	// Tries bounds the objects that are evaluated for each survivor. 0 is DefaultTries.
 	Tries int
 	// Parallel is the number of mutants that run at once. 0: one for each core.
 	Parallel int
 	// Progress, if not nil, is called after each mutant, by one goroutine at a time.
 	Progress func(done, all int)
 }
+
+// DefaultTries is the default of Options.Tries.
+const DefaultTries = goal.DefaultTries
 
 // Run makes the mutants of the CRDs of suites, and runs the tests that pass without a mutant. crds are files and
 // directories in addition to those of the suites. The error is that of the context.

@@ -1,4 +1,4 @@
-package engine_test
+package suite_test
 
 import (
 	"bytes"
@@ -11,6 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/internal/fixture"
+	"github.com/crdeval/crdeval/engine/suite"
 )
 
 // solvable are common rules, with the schema of self. Each has a valid object.
@@ -205,7 +207,7 @@ func TestSamplesOfRules(t *testing.T) {
 	for _, c := range solvable {
 		d := ruleDefinition(t, c.schema, c.rule)
 		for seed := range uint64(2) {
-			s := samplesOf(t, d, engine.SampleOptions{Valid: 1, Seed: seed})
+			s := samplesOf(t, d, suite.GenerateOptions{Valid: 1, Seed: seed})
 			if len(s.Valid) == 0 {
 				t.Errorf("seed %d: %s: no valid object: %s: %v", seed, c.rule, s.Closest, s.Unsatisfied)
 			}
@@ -247,7 +249,7 @@ policy:
 		"semver(self.ver).isGreaterThan(semver('1.2.3'))", "self.parents.exists(p, p.name == self.label)",
 		"!format.dns1123Label().validate(self.label).hasValue() && self.label.startsWith('team-')")
 	for seed := range uint64(4) {
-		if s := samplesOf(t, d, engine.SampleOptions{Valid: 3, Seed: seed}); len(s.Valid) != 3 {
+		if s := samplesOf(t, d, suite.GenerateOptions{Valid: 3, Seed: seed}); len(s.Valid) != 3 {
 			t.Errorf("seed %d: %d valid objects: %s: %v", seed, len(s.Valid), s.Closest, s.Unsatisfied)
 		}
 	}
@@ -294,7 +296,7 @@ spec:
 	}
 	with := 0
 	for seed := range uint64(4) {
-		s := samplesOf(t, d, engine.SampleOptions{Valid: 5, Seed: seed})
+		s := samplesOf(t, d, suite.GenerateOptions{Valid: 5, Seed: seed})
 		if len(s.Valid) != 5 {
 			t.Errorf("seed %d: %d valid objects: %s: %v", seed, len(s.Valid), s.Closest, s.Unsatisfied)
 		}
@@ -323,7 +325,7 @@ func ruleDefinition(t *testing.T, properties string, rules ...string) *engine.De
 	if err != nil {
 		t.Fatal(err)
 	}
-	manifest := definitionOf(t, "{type: object}").Manifest()
+	manifest := fixture.Thing(t, "{type: object}").Manifest()
 	manifest = bytes.Replace(manifest, []byte(`{"spec":{"type":"object"}}`),
 		fmt.Appendf(nil, `{"spec":%s},"required":["spec"]`, spec), 1)
 	d, report, err := engine.Compile(t.Context(), engine.JSON(manifest), engine.Options{})

@@ -9,6 +9,8 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/internal/admission"
+	"github.com/crdeval/crdeval/engine/internal/compiled"
+	"github.com/crdeval/crdeval/engine/internal/goal"
 	"github.com/crdeval/crdeval/engine/internal/sample"
 	"github.com/crdeval/crdeval/engine/internal/search"
 )
@@ -59,18 +61,17 @@ func (s *survivor) generated(ctx context.Context, o Options, result *Mutant) (*E
 	if s.isOfStatus() {
 		subresource = "status"
 	}
-	tries := cmp.Or(o.Tries, engine.DefaultTries)
+	tries := cmp.Or(o.Tries, DefaultTries)
+	write := goal.Write{Version: s.mutant.version.name, Subresource: subresource}
 	for _, update := range kinds {
-		found, err := engine.Distinguish(ctx, s.crd.definition, s.changed, engine.DistinguishOptions{
-			Version: s.mutant.version.name, Tries: tries, Seed: o.Seed, Either: true, Update: update, Subresource: subresource})
-		if err != nil {
-			return nil, err
+		found, tried, err := goal.Distinguish(ctx, compiled.Of(s.crd.definition), compiled.Of(s.changed),
+			goal.Options{Write: write, Tries: tries, Seed: o.Seed, Either: true, Update: update})
+		if result.Tries += tried; err != nil {
+			return nil, compiled.Error(err)
 		}
 		if found == nil {
-			result.Tries += tries
 			continue
 		}
-		result.Tries += found.Tries
 		c := comparison{object: found.Object, old: found.OldObject, status: subresource == "status"}
 		if e, err := s.example(ctx, c); e != nil || err != nil {
 			return e, err

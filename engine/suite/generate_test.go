@@ -1,4 +1,4 @@
-package engine_test
+package suite_test
 
 import (
 	"context"
@@ -10,13 +10,15 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/internal/fixture"
+	"github.com/crdeval/crdeval/engine/suite"
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
 // samplesOf generates the samples of a definition, and checks each with another evaluation.
-func samplesOf(t *testing.T, d *engine.Definition, o engine.SampleOptions) *engine.Samples {
+func samplesOf(t *testing.T, d *engine.Definition, o suite.GenerateOptions) *suite.Samples {
 	t.Helper()
-	s, err := d.Samples(t.Context(), o)
+	s, err := suite.Generate(t.Context(), d, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +66,7 @@ func checkStatusWrite(t *testing.T, d *engine.Definition, version string, object
 }
 
 // checkViolations checks that a verdict has the violation of one constraint only.
-func checkViolations(t *testing.T, name string, x *engine.Sample, v *engine.Verdict) {
+func checkViolations(t *testing.T, name string, x *suite.Sample, v *engine.Verdict) {
 	t.Helper()
 	c := x.Constraint
 	if c.Kind == "unknown field" {
@@ -103,7 +105,7 @@ func TestSamples(t *testing.T) {
 		"crontabs":  {"spec: type", "status: type", "spec.replicas: type", "status.replicas: type"},
 		"databases": {"spec.maxReplicas: minimum", "spec.engine: type", "spec.backup.startAfter: type"},
 	}
-	files, err := filepath.Glob("../deploy/samples/crds/*.yaml")
+	files, err := filepath.Glob("../../deploy/samples/crds/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
@@ -117,7 +119,7 @@ func TestSamples(t *testing.T) {
 			t.Fatal(err)
 		}
 		for seed := range uint64(3) {
-			s := samplesOf(t, d, engine.SampleOptions{Valid: 3, Invalid: 1000, Seed: seed})
+			s := samplesOf(t, d, suite.GenerateOptions{Valid: 3, Invalid: 1000, Seed: seed})
 			if len(s.Valid) != 3 || s.Unsatisfied != nil || s.Closest != nil {
 				t.Errorf("%s: %d valid objects, %v", file, len(s.Valid), s.Unsatisfied)
 			}
@@ -133,10 +135,10 @@ func TestSamples(t *testing.T) {
 }
 
 func TestSamplesAreDeterministic(t *testing.T) {
-	d := definitionOf(t, `{type: object, required: [a], properties: {a: {type: string, minLength: 1, pattern: "^[a-z]+$"}, b: {type: integer, maximum: 7}}, x-kubernetes-validations: [{rule: "!has(self.b) || self.b != 3"}]}`)
+	d := fixture.Thing(t, `{type: object, required: [a], properties: {a: {type: string, minLength: 1, pattern: "^[a-z]+$"}, b: {type: integer, maximum: 7}}, x-kubernetes-validations: [{rule: "!has(self.b) || self.b != 3"}]}`)
 	texts := map[string]bool{}
 	for _, seed := range []uint64{1, 1, 2} {
-		s := samplesOf(t, d, engine.SampleOptions{Valid: 4, Invalid: 20, Seed: seed})
+		s := samplesOf(t, d, suite.GenerateOptions{Valid: 4, Invalid: 20, Seed: seed})
 		text := ""
 		for _, x := range slices.Concat(s.Valid, s.Invalid) {
 			text += string(x.Object) + "\n"
@@ -153,13 +155,13 @@ func TestSamplesAreDeterministic(t *testing.T) {
 
 // TestSamplesOfEmptyRange checks that the closest object violates only one of two contradicting bounds.
 func TestSamplesOfEmptyRange(t *testing.T) {
-	d := definitionOf(t, `{type: object, required: [a], properties: {a: {type: integer, minimum: 5, maximum: 4}}}`)
+	d := fixture.Thing(t, `{type: object, required: [a], properties: {a: {type: integer, minimum: 5, maximum: 4}}}`)
 	manifest := strings.Replace(string(d.Manifest()), `"openAPIV3Schema":{`, `"openAPIV3Schema":{"required":["spec"],`, 1)
 	d, _, err := engine.Compile(t.Context(), engine.JSON([]byte(manifest)), engine.Options{})
 	if err != nil || d == nil {
 		t.Fatal(err)
 	}
-	s, err := d.Samples(t.Context(), engine.SampleOptions{Valid: 1})
+	s, err := suite.Generate(t.Context(), d, suite.GenerateOptions{Valid: 1})
 	if err != nil || len(s.Unsatisfied) != 1 || !strings.HasSuffix(s.Unsatisfied[0].SchemaPointer, "/maximum") {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -168,8 +170,8 @@ func TestSamplesOfEmptyRange(t *testing.T) {
 // TestSamplesOfContradiction: a schema that no object satisfies has no samples, and the result says why.
 func TestSamplesOfContradiction(t *testing.T) {
 	testenv.SingleGoroutine(t)
-	d := definitionOf(t, `{type: object, required: [a], properties: {a: {type: integer}}, x-kubernetes-validations: [{rule: "self.a > 3"}, {rule: "self.a < 2"}]}`)
-	s, err := d.Samples(t.Context(), engine.SampleOptions{Valid: 2, Invalid: 2})
+	d := fixture.Thing(t, `{type: object, required: [a], properties: {a: {type: integer}}, x-kubernetes-validations: [{rule: "self.a > 3"}, {rule: "self.a < 2"}]}`)
+	s, err := suite.Generate(t.Context(), d, suite.GenerateOptions{Valid: 2, Invalid: 2})
 	if err != nil || len(s.Valid)+len(s.Invalid) > 0 {
 		// Objects without spec are valid: the rules are on spec.
 		for _, x := range s.Valid {
@@ -183,18 +185,17 @@ func TestSamplesOfContradiction(t *testing.T) {
 	if err != nil || d == nil {
 		t.Fatal(err)
 	}
-	s, err = d.Samples(t.Context(), engine.SampleOptions{Valid: 2, Invalid: 2})
+	s, err = suite.Generate(t.Context(), d, suite.GenerateOptions{Valid: 2, Invalid: 2})
 	if err != nil || len(s.Valid)+len(s.Invalid) > 0 || len(s.Unsatisfied) != 1 || s.Unsatisfied[0].Rule == nil ||
 		s.Closest == nil {
 		t.Errorf("%+v, %v", s, err)
 	}
-	for _, o := range []engine.SampleOptions{{Valid: -1}, {Invalid: -1}, {Tries: -1}} {
-		if _, err := d.Samples(t.Context(), o); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
+	for _, o := range []suite.GenerateOptions{{Valid: -1}, {Invalid: -1}, {Tries: -1}} {
+		if _, err := suite.Generate(t.Context(), d, o); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
 			t.Error(fmt.Sprint(o), err)
 		}
 	}
-	if _, err := d.Samples(t.Context(),
-		engine.SampleOptions{Version: "v9"}); engine.ReasonOf(err) != engine.ReasonVersionNotFound {
+	if _, err := suite.Generate(t.Context(), d, suite.GenerateOptions{Version: "v9"}); engine.ReasonOf(err) != engine.ReasonVersionNotFound {
 		t.Error(err)
 	}
 }
@@ -202,17 +203,17 @@ func TestSamplesOfContradiction(t *testing.T) {
 // TestSamplesStop: at the end of the time, Samples returns what it has, and a context that ends is an error.
 func TestSamplesStop(t *testing.T) {
 	const list = `{type: array, minItems: 1000, items: `
-	d := definitionOf(t, `{type: object, required: [l], properties: {l: `+list+list+`{type: integer}}}}}`)
-	s, err := d.Samples(t.Context(), engine.SampleOptions{Valid: 3, Invalid: 3, Time: 1})
+	d := fixture.Thing(t, `{type: object, required: [l], properties: {l: `+list+list+`{type: integer}}}}}`)
+	s, err := suite.Generate(t.Context(), d, suite.GenerateOptions{Valid: 3, Invalid: 3, Time: 1})
 	if err != nil || !s.Stopped || len(s.Valid)+len(s.Invalid) > 0 {
 		t.Errorf("%+v, %v", s, err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if s, err := d.Samples(ended, engine.SampleOptions{Valid: 3, Time: 1}); engine.ReasonOf(err) != engine.ReasonItemDeadline {
+	if s, err := suite.Generate(ended, d, suite.GenerateOptions{Valid: 3, Time: 1}); engine.ReasonOf(err) != engine.ReasonItemDeadline {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if _, err := d.Samples(t.Context(), engine.SampleOptions{Time: -1}); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
+	if _, err := suite.Generate(t.Context(), d, suite.GenerateOptions{Time: -1}); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
 		t.Error(err)
 	}
 }

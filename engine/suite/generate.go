@@ -1,4 +1,4 @@
-package engine
+package suite
 
 import (
 	"cmp"
@@ -7,15 +7,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/internal/compare"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
+	"github.com/crdeval/crdeval/engine/internal/goal"
 	"github.com/crdeval/crdeval/engine/internal/sample"
 	"github.com/crdeval/crdeval/engine/internal/search"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
-// SampleOptions select the objects that Samples generates.
-type SampleOptions struct {
+// GenerateOptions select the objects that Generate generates.
+type GenerateOptions struct {
 	// Version is the version of the objects. Default: the storage version if it is served, else the served version with
 	// the highest priority.
 	Version string
@@ -23,15 +24,15 @@ type SampleOptions struct {
 	Valid, Invalid int
 	// Seed selects the generated values. Equal seeds give equal results.
 	Seed uint64
-	// Tries bounds the writes that are evaluated for each invalid object. 0 is DefaultSampleTries. A rule with
+	// Tries bounds the writes that are evaluated for each invalid object. 0 is DefaultTries. A rule with
 	// optionalOldSelf gets as many again for updates.
 	Tries int
-	// Time bounds the generation. At its end, Samples returns the samples that it has. 0 is no bound.
+	// Time bounds the generation. At its end, Generate returns the samples that it has. 0 is no bound.
 	Time time.Duration
 }
 
-// DefaultSampleTries is the default of SampleOptions.Tries.
-const DefaultSampleTries = 400
+// DefaultTries is the default of GenerateOptions.Tries.
+const DefaultTries = 400
 
 // Samples are generated objects of one version of a CRD.
 type Samples struct {
@@ -46,9 +47,9 @@ type Samples struct {
 	Unbroken []Constraint
 	// Closest is the object with the fewest violations if no valid object was found, else nil. Unsatisfied are its
 	// violations.
-	Unsatisfied []Violation
+	Unsatisfied []engine.Violation
 	Closest     []byte
-	// Stopped reports that the generation ended at SampleOptions.Time. Further samples may exist.
+	// Stopped reports that the generation ended at GenerateOptions.Time. Further samples may exist.
 	Stopped bool
 }
 
@@ -60,7 +61,7 @@ type Sample struct {
 	// Subresource is "status" for an update of the subresource status, else "".
 	Subresource string
 	// Verdict is the result of Validate with strict field validation.
-	Verdict *Verdict
+	Verdict *engine.Verdict
 	// Constraint is the constraint that an invalid object violates, nil for a valid object.
 	Constraint *Constraint
 }
@@ -91,41 +92,35 @@ func (c Constraint) String() string {
 	return fmt.Sprintf("%s: %s", field, c.Kind)
 }
 
-// Samples generates valid objects, and invalid objects that each violate one constraint of the schema. Every object was
-// evaluated by Validate. Equal options give equal results, unless the generation is stopped. The error is an *Error for
-// an unknown version, or if the context ends.
-func (d *Definition) Samples(ctx context.Context, o SampleOptions) (_ *Samples, err error) {
-	defer Recover(&err)
-	o.Tries = cmp.Or(o.Tries, DefaultSampleTries)
-	if o.Version == "" {
-		o.Version = d.sampleVersion()
-	}
+// Generate generates valid objects, and invalid objects that each violate one constraint of the schema. Every object was
+// evaluated by Validate. Equal options give equal results, unless the generation is stopped. The error is an
+// *engine.Error for an unknown version, or if the context ends.
+func Generate(ctx context.Context, d *engine.Definition, o GenerateOptions) (_ *Samples, err error) {
+	defer engine.Recover(&err)
+	of := compiled.Of(d)
+	o.Tries, o.Version = cmp.Or(o.Tries, DefaultTries), cmp.Or(o.Version, of.PreferredVersion())
 	if o.Tries < 0 || o.Valid < 0 || o.Invalid < 0 || o.Time < 0 {
-		return nil, invalid("Valid, Invalid, Tries and Time must not be negative")
+		return nil, compiled.Error(compiled.Invalid("Valid, Invalid, Tries and Time must not be negative"))
 	}
 	inner, cancel := ctx, func() {}
 	if o.Time > 0 {
 		inner, cancel = context.WithTimeout(ctx, o.Time)
 	}
 	defer cancel()
-	if _, err := d.served(o.Version); err != nil {
-		return nil, err
+	if _, err := of.Served(o.Version); err != nil {
+		return nil, compiled.Error(err)
 	}
-	sub, err := newSubject(d, &DistinguishOptions{Version: o.Version, FieldValidation: FieldValidationStrict})
+	objects, err := goal.New(of, goal.Write{Version: o.Version, Strict: true})
 	if err != nil {
-		return nil, err
+		return nil, compiled.Error(err)
 	}
-	s := &sampler{ctx: inner, subject: sub, options: &o, objects: sub.generator(inner), out: &Samples{Version: o.Version}}
-	if sub.version.HasStatus {
-		status := *sub
-		status.subresource, status.stored = "status", map[string][]byte{}
-		s.status = &status
-	}
+	s := &sampler{ctx: inner, definition: d, subject: objects, status: objects.WithStatus(), options: &o,
+		generator: objects.Generator(inner), out: &Samples{Version: o.Version}}
 	if err = s.valid(); err == nil {
 		err = s.invalid()
 	}
 	if s.out.Stopped = err != nil && inner.Err() != nil && ctx.Err() == nil; err != nil && !s.out.Stopped {
-		return nil, err
+		return nil, compiled.Error(err)
 	}
 	if len(s.out.Valid) > 0 {
 		s.out.Unsatisfied, s.out.Closest = nil, nil
@@ -134,45 +129,21 @@ func (d *Definition) Samples(ctx context.Context, o SampleOptions) (_ *Samples, 
 	return s.out, nil
 }
 
-// sampleVersion returns the default version of samples.
-func (d *Definition) sampleVersion() string {
-	if v := d.compiled.Version(d.StorageVersion()); v != nil && v.Served {
-		return v.Name
-	}
-	for i := range d.compiled.Versions {
-		if d.compiled.Versions[i].Served {
-			return d.compiled.Versions[i].Name
-		}
-	}
-	return d.StorageVersion()
-}
-
 // sampler generates the samples of a version.
 type sampler struct {
-	*subject
-	status  *subject // writes the status; nil if it is not a subresource
-	ctx     context.Context
-	options *SampleOptions
-	out     *Samples
-	objects *sample.Generator
-	bases   []*sample.Tree
+	ctx        context.Context
+	definition *engine.Definition
+	subject    *goal.Subject
+	status     *goal.Subject // writes the status; nil if it is not a subresource
+	options    *GenerateOptions
+	out        *Samples
+	generator  *sample.Generator
+	bases      []*sample.Tree
 }
 
-// faults returns the faults of an object that is created. If its status is a subresource, these include the faults of
-// a write of this status after the creation. The error is that of the context, or another *Error.
+// faults returns the faults of an object that is created, and of a write of its status.
 func (s *sampler) faults(o *sample.Tree) ([]sample.Fault, error) {
-	object := o.JSON()
-	if err := s.ctx.Err(); err != nil {
-		return nil, publicError(compiled.TooLate(err))
-	}
-	r, err := s.evaluate(s.ctx, object, nil, s.status != nil)
-	if err == nil && r.allowed && s.status != nil {
-		r, err = s.status.write(s.ctx, object, r.object)
-	}
-	if err != nil || r.allowed {
-		return nil, err
-	}
-	return r.faults, nil
+	return s.subject.Valid(s.ctx, o, s.status)
 }
 
 // mostValidTries bounds the writes that are evaluated for one valid object. They are more until the first one is found.
@@ -180,7 +151,7 @@ const mostValidTries = 600
 
 // valid adds the valid objects.
 func (s *sampler) valid() error {
-	g, seen := s.objects, map[string]bool{}
+	g, seen := s.generator, map[string]bool{}
 	count := max(s.options.Valid, 1) // the invalid ones need one
 	for n := 0; len(s.out.Valid) < count && n < 4*count; n++ {
 		run := search.Valid(g, s.options.Seed+uint64(n)<<32, s.faults)
@@ -216,7 +187,7 @@ func (s *sampler) valid() error {
 			seen[text] = true
 		}
 		s.bases = append(s.bases, o)
-		if err := s.add(s.ctx, &s.out.Valid, search.Pair{Object: o}, nil); err != nil {
+		if err := s.add(&s.out.Valid, s.subject, search.Pair{Object: o}, nil); err != nil {
 			return err
 		}
 	}
@@ -226,7 +197,7 @@ func (s *sampler) valid() error {
 // closest records an object with violations.
 func (s *sampler) closest(o *sample.Tree) error {
 	var list []Sample
-	if err := s.add(s.ctx, &list, search.Pair{Object: o}, nil); err != nil {
+	if err := s.add(&list, s.subject, search.Pair{Object: o}, nil); err != nil {
 		return err
 	}
 	s.out.Closest, s.out.Unsatisfied = list[0].Object, list[0].Verdict.Violations
@@ -235,7 +206,7 @@ func (s *sampler) closest(o *sample.Tree) error {
 
 // rename gives an object a name that ends in a suffix, unless that changes whether it is valid.
 func (s *sampler) rename(o *sample.Tree, suffix string) error {
-	name, now := o.Get("metadata").Get("name"), strings.ToLower(s.Kind())+"-"+suffix
+	name, now := o.Get("metadata").Get("name"), strings.ToLower(s.definition.Kind())+"-"+suffix
 	before := name.Text
 	name.Text = `"` + now + `"`
 	faults, err := s.faults(o)
@@ -246,8 +217,8 @@ func (s *sampler) rename(o *sample.Tree, suffix string) error {
 }
 
 // renamePair is rename for a pair that violates a constraint in a write with a subject.
-func (s *sampler) renamePair(sub *subject, c *search.Constraint, p search.Pair, suffix string) error {
-	name := `"` + strings.ToLower(s.Kind()) + "-" + suffix + `"`
+func (s *sampler) renamePair(sub *goal.Subject, c *search.Constraint, p search.Pair, suffix string) error {
+	name := `"` + strings.ToLower(s.definition.Kind()) + "-" + suffix + `"`
 	objects := []*sample.Tree{p.Object, p.Old}
 	before := p.Object.Get("metadata").Get("name").Text
 	set := func(text string) {
@@ -258,21 +229,25 @@ func (s *sampler) renamePair(sub *subject, c *search.Constraint, p search.Pair, 
 		}
 	}
 	set(name)
-	a, err := sub.violates(s.ctx, c, p)
+	a, err := sub.Violates(s.ctx, c, p)
 	if err == nil && !a.Reached {
 		set(before)
 	}
 	return err
 }
 
-// add adds a pair to a list, with the verdict on its write.
-func (s *subject) add(ctx context.Context, list *[]Sample, p search.Pair, c *Constraint) (err error) {
-	one := Sample{Object: p.Object.JSON(), Subresource: s.subresource, Constraint: c}
-	if one.OldObject, _, err = s.before(ctx, p); err != nil {
+// add adds a pair to a list, with the verdict on its write by a subject.
+func (s *sampler) add(list *[]Sample, sub *goal.Subject, p search.Pair, c *Constraint) (err error) {
+	one := Sample{Object: p.Object.JSON(), Subresource: sub.Subresource, Constraint: c}
+	if one.OldObject, _, err = sub.Before(s.ctx, p); err != nil {
 		return err
 	}
-	one.Verdict, err = s.verdict(ctx, &Distinction{Version: s.name, Object: one.Object, OldObject: one.OldObject,
-		Subresource: s.subresource})
+	item := engine.Item{Version: sub.Version, Object: engine.JSON(one.Object), Subresource: sub.Subresource}
+	if one.OldObject != nil {
+		item.OldObject = engine.JSON(one.OldObject)
+	}
+	one.Verdict, err = s.definition.Validate(s.ctx, item, engine.EvaluationOptions{
+		FieldValidation: engine.FieldValidationStrict, CompleteMetadata: one.OldObject != nil})
 	if err == nil {
 		*list = append(*list, one)
 	}
@@ -281,16 +256,16 @@ func (s *subject) add(ctx context.Context, list *[]Sample, p search.Pair, c *Con
 
 // invalid adds the invalid objects.
 func (s *sampler) invalid() error {
-	if s.options.Invalid == 0 || len(s.bases) == 0 || s.schema == nil {
+	if s.options.Invalid == 0 || len(s.bases) == 0 || s.subject.Schema == nil {
 		return nil
 	}
-	list := search.Constraints(s.schema, "apiVersion", "kind", "metadata")
+	list := search.Constraints(s.subject.Schema, "apiVersion", "kind", "metadata")
 	for i := range list {
 		if len(s.out.Invalid) == s.options.Invalid {
 			break
 		}
 		c := &list[i]
-		public := Constraint{Kind: c.Kind, Field: fieldText(c.Path), SchemaPointer: c.Pointer(), Name: c.Name, Rule: c.Rule()}
+		public := Constraint{Kind: c.Kind, Field: c.Path.Dotted(), SchemaPointer: c.Pointer(), Name: c.Name, Rule: c.Rule()}
 		pair, sub, err := s.breaking(c)
 		switch {
 		case err != nil:
@@ -302,38 +277,22 @@ func (s *sampler) invalid() error {
 		if err := s.renamePair(sub, c, pair, fmt.Sprintf("invalid-%d", len(s.out.Invalid)+1)); err != nil {
 			return err
 		}
-		if err := sub.add(s.ctx, &s.out.Invalid, pair, &public); err != nil {
+		if err := s.add(&s.out.Invalid, sub, pair, &public); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// fieldText returns a path as in Kubernetes' field errors.
-func fieldText(path value.Path) string {
-	text := ""
-	for _, step := range path {
-		switch {
-		case step.IsIndex():
-			text += "[0]"
-		case text == "":
-			text = step.Key()
-		default:
-			text += "." + step.Key()
-		}
-	}
-	return text
-}
-
 // breaking returns a pair that violates only a constraint, with the subject of the write, or no object.
-func (s *sampler) breaking(c *search.Constraint) (search.Pair, *subject, error) {
+func (s *sampler) breaking(c *search.Constraint) (search.Pair, *goal.Subject, error) {
 	updates := []bool{false}
 	for i := range c.Schema.XValidations {
 		if rule := &c.Schema.XValidations[i]; rule.Rule == c.Rule() {
 			updates = compare.WritesFor(rule)
 		}
 	}
-	subjects := []*subject{s.subject}
+	subjects := []*goal.Subject{s.subject}
 	if s.status != nil && c.ConcernsStatus() {
 		if subjects = append(subjects, s.status); len(c.Path) > 0 {
 			subjects = subjects[1:] // creations drop the status
@@ -342,9 +301,9 @@ func (s *sampler) breaking(c *search.Constraint) (search.Pair, *subject, error) 
 	for _, sub := range subjects {
 		for _, update := range updates {
 			run := search.Search{
-				Generators: []*sample.Generator{s.objects}, Aims: []search.Aim{c.Aim}, Bases: s.bases, Update: update,
+				Generators: []*sample.Generator{s.generator}, Aims: []search.Aim{c.Aim}, Bases: s.bases, Update: update,
 				Tries: s.options.Tries, Seed: s.options.Seed,
-				Goal: func(p search.Pair) (search.Answer, error) { return sub.violates(s.ctx, c, p) },
+				Goal: func(p search.Pair) (search.Answer, error) { return sub.Violates(s.ctx, c, p) },
 			}
 			result, err := run.Run()
 			if err != nil || result.Pair.Object != nil {
@@ -353,53 +312,4 @@ func (s *sampler) breaking(c *search.Constraint) (search.Pair, *subject, error) 
 		}
 	}
 	return search.Pair{}, nil, nil
-}
-
-// violates reports whether the write of a pair violates only a constraint.
-func (s *subject) violates(ctx context.Context, c *search.Constraint, p search.Pair) (out search.Answer, err error) {
-	if err := ctx.Err(); err != nil {
-		return out, publicError(compiled.TooLate(err))
-	}
-	old, rejected, err := s.before(ctx, p)
-	if err != nil || rejected != nil {
-		if rejected != nil && p.Old == nil {
-			out.Faults = rejected.faults
-		}
-		return out, err
-	}
-	r, err := s.write(ctx, p.Object.JSON(), old)
-	if err != nil || r.allowed {
-		return out, err
-	}
-	hits := 0
-	for i := range r.faults {
-		switch {
-		case isOf(c, r, i):
-			hits++
-		case !c.Implies(r.pointers[i]):
-			out.Faults = append(out.Faults, r.faults[i])
-		}
-	}
-	out.Near = hits > 0
-	out.Reached = hits == 1 && len(out.Faults) == 0
-	return out, nil
-}
-
-// isOf reports whether a fault of a reply is the violation of a constraint.
-func isOf(c *search.Constraint, r *reply, i int) bool {
-	f := &r.faults[i]
-	switch {
-	case c.Kind == search.Unknown:
-		n := len(r.faults) - len(r.unknown) // the unknown fields come last
-		name := fieldText(c.Path)
-		if name != "" {
-			name += "."
-		}
-		return i >= n && r.unknown[i-n] == `unknown field "`+name+sample.UnknownName+`"`
-	case r.pointers[i] != c.Pointer():
-		return false
-	case c.Name != "":
-		return len(f.Path) > 0 && f.Path[len(f.Path)-1].Key() == c.Name
-	}
-	return true
 }
