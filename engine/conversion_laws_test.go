@@ -101,7 +101,7 @@ func TestConversionLawsOfRules(t *testing.T) {
 	for _, c := range []struct{ law, from, old, new, text, object string }{
 		{"round-trip", "v1beta1", "split(':')[0]", "split('.')[0].split(':')[0]", "After the conversion to v1 and back, spec.host is ", `"spec":{"host":`},
 		{"round-trip", "v1", "string(self.spec.port)", "string(self.spec.port > 100 ? 100 : self.spec.port)", "After the conversion to v1beta1 and back, spec.hostPort is ", `"spec":{"hostPort":`},
-		{"validity", "v1beta1", "+ ':' +", "+ ' ' +", `The object is valid in v1beta1. Its conversion to v1 is not: spec.hostPort: Invalid value: "`, `"spec":{"host":"`},
+		{"validity", "v1beta1", "+ ':' +", "+ ' ' +", `The object is valid in v1beta1. Its conversion to v1 is not: spec.hostPort: Invalid value: "`, `"host":"`},
 	} {
 		d := definitionWithRules(t, "endpoints.yaml", strings.ReplaceAll(endpointRules, c.old, c.new))
 		laws, err := d.TestConversion(t.Context(), 200, 1)
