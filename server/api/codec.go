@@ -19,7 +19,7 @@ import (
 
 // Codec returns the protobuf codec of a gRPC server for this API. It decodes a request up to the first element beyond
 // the limit of a list; then a handler rejects it. Empty elements take 2 bytes on the wire and hundreds in memory.
-// Services must be registered through Decoding.
+// Services must be registered through Decoding, and DecodeStream must be the outermost interceptor of streams.
 func Codec(l Limits) encoding.CodecV2 {
 	return &codec{CodecV2: encoding.GetCodecV2(proto.Name), limits: l.withDefaults().Lists()}
 }
@@ -85,16 +85,12 @@ type Decoding struct{ grpc.ServiceRegistrar }
 // RegisterService implements grpc.ServiceRegistrar.
 func (r Decoding) RegisterService(desc *grpc.ServiceDesc, service any) {
 	own := *desc
-	own.Methods, own.Streams = slices.Clone(desc.Methods), slices.Clone(desc.Streams)
+	own.Methods = slices.Clone(desc.Methods)
 	for i := range own.Methods {
 		handler := own.Methods[i].Handler
 		own.Methods[i].Handler = func(service any, ctx context.Context, decode func(any) error, outer grpc.UnaryServerInterceptor) (any, error) {
 			return handler(service, ctx, func(m any) error { return receive(decode, m) }, outer)
 		}
-	}
-	for i := range own.Streams {
-		handler := own.Streams[i].Handler
-		own.Streams[i].Handler = func(service any, s grpc.ServerStream) error { return handler(service, decodingStream{s}) }
 	}
 	r.ServiceRegistrar.RegisterService(&own, service)
 }
@@ -106,6 +102,11 @@ func receive(decode func(any) error, m any) error {
 		return err
 	}
 	return r.err
+}
+
+// DecodeStream is an interceptor that decodes the messages of a stream with Codec.
+func DecodeStream(service any, s grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	return handler(service, decodingStream{s})
 }
 
 type decodingStream struct{ grpc.ServerStream }

@@ -75,7 +75,8 @@ func startWith(t testing.TB, wrap func(api.Registry) api.Registry, configure fun
 	if wrap != nil {
 		r = wrap(inMemory)
 	}
-	server := grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage), grpc.ForceServerCodecV2(api.Codec(api.Limits{})))
+	server := grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage), grpc.ForceServerCodecV2(api.Codec(api.Limits{})),
+		grpc.StreamInterceptor(api.DecodeStream))
 	options := api.Options{Registry: r, Limits: api.Limits{MaxMessageBytes: maxMessage}, Version: "v0.0.0-test", Log: log}
 	if configure != nil {
 		configure(&options)

@@ -20,13 +20,13 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/encoding/gzip"
-	grpcproto "google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/experimental"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/stats"
 
 	"github.com/crdeval/crdeval/server/access"
+	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/transport/inprocess"
 )
@@ -49,7 +49,7 @@ type ServerOptions struct {
 	MaxMessageBytes int              // 0: DefaultMaxMessageBytes
 	Stats           stats.Handler    // telemetry; may be nil
 	Log             *slog.Logger     // nil: slog.Default()
-	Codec           encoding.CodecV2 // nil: the codec of gRPC
+	Codec           encoding.CodecV2 // one of api.Codec; nil: that of the default limits
 	Memory          *flow.Memory     // of the calls; nil: unlimited
 
 	MaxAuxiliaryStreams int // health watches and reflection streams; 0: unlimited
@@ -65,7 +65,7 @@ func (o ServerOptions) withDefaults() ServerOptions {
 		o.Gate = NewGate(GateOptions{})
 	}
 	if o.Codec == nil {
-		o.Codec = encoding.GetCodecV2(grpcproto.Name)
+		o.Codec = api.Codec(api.Limits{})
 	}
 	return o
 }
@@ -111,7 +111,7 @@ func NewServer(o ServerOptions) *grpc.Server {
 		grpc.ForceServerCodecV2(accountingCodec{o.Codec}),
 		grpc.InTapHandle(o.Guard.tap(o.accessLog(), o.Gate.tap(o.accessLog()))),
 		grpc.ChainUnaryInterceptor(unary...),
-		grpc.ChainStreamInterceptor(stream...),
+		grpc.ChainStreamInterceptor(append([]grpc.StreamServerInterceptor{api.DecodeStream}, stream...)...),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 	}
