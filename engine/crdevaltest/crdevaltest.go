@@ -34,7 +34,8 @@ func Run(t *testing.T, file string) {
 }
 
 func open(ctx context.Context, files []suite.CRDs) (suite.Evaluator, error) {
-	return suite.NewEvaluator(ctx, files, engine.Options{})
+	definitions, err := suite.Compile(ctx, files, engine.Options{})
+	return suite.NewEvaluator(definitions...), err
 }
 
 // run runs the tests of a suite as subtests.

@@ -4,8 +4,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/crdeval/crdeval/engine/suite/mutation"
 	"github.com/crdeval/crdeval/engine/suite"
+	"github.com/crdeval/crdeval/engine/suite/mutation"
 )
 
 // Mutate tests the suites of a file with mutants of their CRDs. The test fails if less than a percentage of the mutants

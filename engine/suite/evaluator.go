@@ -30,51 +30,38 @@ func (c *CRDs) Original() []byte {
 // Evaluator evaluates writes with the CRDs of a suite.
 type Evaluator interface {
 	// Admit evaluates a write of an object of a kind. An error says why it could not be evaluated.
-	Admit(ctx context.Context, apiVersion, kind string, item engine.Item, o engine.EvaluationOptions) (*Answer, error)
-	// CheckStored returns why an API server would not have stored an object as it is, with its status. It is empty for a
-	// valid object.
-	CheckStored(ctx context.Context, apiVersion, kind string, object []byte) ([]Violation, error)
+	Admit(ctx context.Context, apiVersion, kind string, item engine.Item, o engine.EvaluationOptions) (*engine.Verdict, error)
+	// ReadStored reads an object as an API server reads it from its storage, and validates the result with the options.
+	// It returns the fields that reading prunes, and the verdict.
+	ReadStored(ctx context.Context, apiVersion, kind string, object []byte, o engine.EvaluationOptions) (
+		pruned []engine.FieldChange, v *engine.Verdict, err error)
 }
 
-// Answer is the API server's answer to a write.
-type Answer struct {
-	Allowed    bool
-	Message    string // of a rejection
-	Violations []Violation
-	Next       []Violation // that remain without the unknown and duplicate fields for which the write is rejected
-	Warnings   []string
-	Notes      []string // crdeval's own warnings, which an API server does not send
-	Object     []byte   // as the API server returns it, nil for a rejected write
-	// Traces and OmittedTraces are those of the verdict, if the options ask for them.
-	Traces        []engine.RuleTrace
-	OmittedTraces int
-}
-
-// AnswerOf returns the answer of a verdict.
-func AnswerOf(v *engine.Verdict) *Answer {
-	a := &Answer{
-		Allowed: v.Allowed, Object: v.Object, Violations: violations(v.Violations), Next: violations(v.Next),
-		Traces: v.Traces, OmittedTraces: v.OmittedTraces,
-	}
-	for i := range v.Warnings {
-		a.AddWarning(v.Warnings[i].Type, v.Warnings[i].Text)
-	}
-	if v.Rejection != nil {
-		a.Message = v.Rejection.Message
-	}
-	return a
+// answer is an API server's answer to a write.
+type answer struct {
+	*engine.Verdict
+	message    string // of a rejection
+	violations []Violation
+	warnings   []string
+	notes      []string // crdeval's own warnings, which an API server does not send
 }
 
 // noticePrefix is the prefix of crdeval's own warnings.
 const noticePrefix = "crdeval: "
 
-// AddWarning adds a warning of a type of package engine to Warnings or Notes.
-func (a *Answer) AddWarning(kind, text string) {
-	if kind == engine.TypeNotice {
-		a.Notes = append(a.Notes, strings.TrimPrefix(text, noticePrefix))
-	} else {
-		a.Warnings = append(a.Warnings, text)
+func answerOf(v *engine.Verdict) *answer {
+	a := &answer{Verdict: v, violations: violations(v.Violations)}
+	for i := range v.Warnings {
+		if text := v.Warnings[i].Text; v.Warnings[i].Type == engine.TypeNotice {
+			a.notes = append(a.notes, strings.TrimPrefix(text, noticePrefix))
+		} else {
+			a.warnings = append(a.warnings, text)
+		}
 	}
+	if v.Rejection != nil {
+		a.message = v.Rejection.Message
+	}
+	return a
 }
 
 // Violation is a violation that rejects a write.
@@ -102,17 +89,8 @@ type local struct {
 
 type groupKind struct{ group, kind string }
 
-// NewEvaluator returns an Evaluator for the CRDs of files. It is an error if an API server would reject one of them.
-func NewEvaluator(ctx context.Context, files []CRDs, o engine.Options) (Evaluator, error) {
-	definitions, err := Compile(ctx, files, o)
-	if err != nil {
-		return nil, err
-	}
-	return NewEvaluatorOf(definitions...), nil
-}
-
-// NewEvaluatorOf returns an Evaluator for compiled CRDs. Of CRDs with the same group and kind, it uses the last.
-func NewEvaluatorOf(definitions ...*engine.Definition) Evaluator {
+// NewEvaluator returns an Evaluator for compiled CRDs. Of CRDs with the same group and kind, it uses the last.
+func NewEvaluator(definitions ...*engine.Definition) Evaluator {
 	l := local{map[groupKind]*engine.Definition{}}
 	for _, d := range definitions {
 		l.definitions[groupKind{d.Group(), d.Kind()}] = d
@@ -183,16 +161,27 @@ func (l *local) definition(apiVersion, kind string) (*engine.Definition, error) 
 
 func (l *local) Admit(
 	ctx context.Context, apiVersion, kind string, item engine.Item, o engine.EvaluationOptions,
-) (*Answer, error) {
+) (*engine.Verdict, error) {
 	d, err := l.definition(apiVersion, kind)
 	if err != nil {
 		return nil, err
 	}
-	v, err := d.Admit(ctx, item, o)
+	return d.Admit(ctx, item, o)
+}
+
+func (l *local) ReadStored(
+	ctx context.Context, apiVersion, kind string, object []byte, o engine.EvaluationOptions,
+) ([]engine.FieldChange, *engine.Verdict, error) {
+	d, err := l.definition(apiVersion, kind)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return AnswerOf(v), nil
+	read, err := d.Read(ctx, engine.Item{Object: engine.JSON(object)}, engine.EvaluationOptions{})
+	if err != nil {
+		return nil, nil, err
+	}
+	v, err := d.Validate(ctx, engine.Item{Object: engine.JSON(read.Object)}, o)
+	return read.Pruned, v, err
 }
 
 func violations(list []engine.Violation) (all []Violation) {
@@ -201,41 +190,4 @@ func violations(list []engine.Violation) (all []Violation) {
 		all = append(all, Violation{Type: of.Type, Field: of.Field, Message: of.Message, Pointer: of.Pointer})
 	}
 	return all
-}
-
-func (l *local) CheckStored(ctx context.Context, apiVersion, kind string, object []byte) ([]Violation, error) {
-	d, err := l.definition(apiVersion, kind)
-	if err != nil {
-		return nil, err
-	}
-	read, err := d.Read(ctx, engine.Item{Object: engine.JSON(object)}, engine.EvaluationOptions{})
-	if err != nil {
-		return nil, err
-	}
-	v, err := d.Validate(ctx, engine.Item{Object: engine.JSON(read.Object)}, StoredOptions)
-	if err != nil {
-		return nil, err
-	}
-	return StoredViolations(read.Pruned, v), nil
-}
-
-// StoredViolations returns the result of CheckStored for the fields that a read prunes, and for the verdict on the rest.
-func StoredViolations(pruned []engine.FieldChange, v *engine.Verdict) (all []Violation) {
-	for i := range pruned {
-		all = append(all, UnknownField(pruned[i].Path, pruned[i].Pointer))
-	}
-	all = append(all, violations(v.Violations)...)
-	if !v.Allowed && len(all) == 0 {
-		all = append(all, Violation{Message: v.Rejection.Message})
-	}
-	return all
-}
-
-// StoredOptions are the options with which CheckStored validates an object that was read from the storage.
-var StoredOptions = engine.EvaluationOptions{AsGiven: true, CompleteMetadata: true,
-	FieldValidation: engine.FieldValidationIgnore}
-
-// UnknownField returns the violation for a field that the schema does not have. An API server prunes such fields.
-func UnknownField(path, pointer string) Violation {
-	return Violation{Field: path, Message: "unknown field", Pointer: pointer}
 }

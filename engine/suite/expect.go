@@ -109,7 +109,7 @@ type Failure struct {
 
 // check returns the differences between the answer and what is expected. If one is allowed and the other is rejected,
 // that is the only difference.
-func (e *expectation) check(a *Answer) (failures []Failure, olderText bool) {
+func (e *expectation) check(a *answer) (failures []Failure, olderText bool) {
 	add := func(line int, expected, got string) { failures = append(failures, Failure{line, expected, got}) }
 	switch {
 	case e.rejected && a.Allowed:
@@ -122,10 +122,10 @@ func (e *expectation) check(a *Answer) (failures []Failure, olderText bool) {
 		}
 		add(e.of.line(), expected, "allowed")
 	case !e.rejected && !a.Allowed:
-		add(e.of.line(), "allowed", "rejected: "+a.Message)
+		add(e.of.line(), "allowed", "rejected: "+a.message)
 	case e.rejected:
-		if olderText = e.isOlder(a.Message); !olderText && !strings.Contains(a.Message, e.errorText) {
-			add(e.of.line(), fmt.Sprintf("an error that contains %q", e.errorText), a.Message)
+		if olderText = e.isOlder(a.message); !olderText && !strings.Contains(a.message, e.errorText) {
+			add(e.of.line(), fmt.Sprintf("an error that contains %q", e.errorText), a.message)
 		}
 		e.checkCauses(a, add)
 	default:
@@ -143,11 +143,11 @@ func (e *expectation) isOlder(message string) bool {
 }
 
 // checkCauses finds a violation for each cause.
-func (e *expectation) checkCauses(a *Answer, add func(line int, expected, got string)) {
+func (e *expectation) checkCauses(a *answer, add func(line int, expected, got string)) {
 	if !e.hasCauses {
 		return
 	}
-	causes := slices.DeleteFunc(slices.Clone(a.Violations), func(v Violation) bool { return !engine.IsCause(v.Type) })
+	causes := slices.DeleteFunc(slices.Clone(a.violations), func(v Violation) bool { return !engine.IsCause(v.Type) })
 	found, others := assign(len(e.causes), causes, func(i int, v *Violation) bool { return e.causes[i].match(v) })
 	for i := range e.causes {
 		if found[i] {
@@ -156,7 +156,7 @@ func (e *expectation) checkCauses(a *Answer, add func(line int, expected, got st
 		got := "no such cause"
 		switch {
 		case len(causes) == 0:
-			got = "no causes, but the error: " + a.Message
+			got = "no causes, but the error: " + a.message
 		case len(others) > 0:
 			got += "; other causes: " + listed(others)
 		}
@@ -215,9 +215,9 @@ func listed(list []Violation) string {
 	return strings.Join(parts, ", ")
 }
 
-func (e *expectation) checkWarnings(a *Answer, add func(line int, expected, got string)) {
+func (e *expectation) checkWarnings(a *answer, add func(line int, expected, got string)) {
 	line := e.of.lineOf("/warnings")
-	found, others := assign(len(e.warnings), a.Warnings, func(i int, warning *string) bool { return strings.Contains(*warning, e.warnings[i]) })
+	found, others := assign(len(e.warnings), a.warnings, func(i int, warning *string) bool { return strings.Contains(*warning, e.warnings[i]) })
 	for i, text := range e.warnings {
 		if !found[i] {
 			add(line, fmt.Sprintf("a warning that contains %q", text), "no such warning")
@@ -228,7 +228,7 @@ func (e *expectation) checkWarnings(a *Answer, add func(line int, expected, got 
 	}
 }
 
-func (e *expectation) checkResult(a *Answer, add func(line int, expected, got string)) {
+func (e *expectation) checkResult(a *answer, add func(line int, expected, got string)) {
 	var found []difference
 	pointer := "/result"
 	switch {

@@ -41,7 +41,8 @@ func runOpenShift(t *testing.T, file, text string) (all []*Result, err error) {
 		t.Fatal(err, len(suites))
 	}
 	open := func(ctx context.Context, files []CRDs) (Evaluator, error) {
-		return NewEvaluator(ctx, files, engine.Options{})
+		definitions, err := Compile(ctx, files, engine.Options{})
+		return NewEvaluator(definitions...), err
 	}
 	err = suites[0].Run(t.Context(), open, nil, func(r *Result) { all = append(all, r) })
 	return all, err

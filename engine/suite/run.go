@@ -178,12 +178,12 @@ func (r *runner) run(ctx context.Context, t *Test) *Result {
 		stored = a.Object
 		last := w.expect != nil
 		if !last && !a.Allowed {
-			result.Failures = []Failure{{t.Line, w.title + " is allowed", "rejected: " + a.Message}}
+			result.Failures = []Failure{{t.Line, w.title + " is allowed", "rejected: " + a.message}}
 		} else if last {
 			result.Failures, result.OlderText = w.expect.check(a)
 		}
 		if len(result.Failures) > 0 {
-			result.Violations, result.Notes = slices.Concat(a.Violations, a.Next), a.Notes
+			result.Violations, result.Notes = slices.Concat(a.violations, violations(a.Next)), a.notes
 			r.locate(t, w.at, result.Violations)
 			return result
 		}
@@ -207,8 +207,7 @@ func (r *runner) checkOld(ctx context.Context, t *Test, w *step, result *Result)
 	case apiVersion == "" || kind == "":
 		return false, errors.New("the object needs apiVersion and kind to find its CRD")
 	}
-	found, err := r.evaluator.CheckStored(ctx, apiVersion, kind,
-		withMetadata(w.old, map[string]any{"resourceVersion": nil}))
+	found, err := r.storedViolations(ctx, apiVersion, kind, withMetadata(w.old, map[string]any{"resourceVersion": nil}))
 	switch {
 	case err != nil:
 		return false, err
@@ -223,6 +222,24 @@ func (r *runner) checkOld(ctx context.Context, t *Test, w *step, result *Result)
 			"an invalid one: correct it, or set invalidOld: true for an object that was stored before the CRD became stricter"}}
 	}
 	return true, nil
+}
+
+// storedViolations returns why an API server would not have stored an object as it is, with its status. An API server
+// prunes fields that the schema does not have.
+func (r *runner) storedViolations(ctx context.Context, apiVersion, kind string, object []byte) (all []Violation, err error) {
+	pruned, v, err := r.evaluator.ReadStored(ctx, apiVersion, kind, object,
+		engine.EvaluationOptions{AsGiven: true, CompleteMetadata: true, FieldValidation: engine.FieldValidationIgnore})
+	if err != nil {
+		return nil, err
+	}
+	for i := range pruned {
+		all = append(all, Violation{Field: pruned[i].Path, Message: "unknown field", Pointer: pruned[i].Pointer})
+	}
+	all = append(all, violations(v.Violations)...)
+	if !v.Allowed && len(all) == 0 {
+		all = append(all, Violation{Message: v.Rejection.Message})
+	}
+	return all, nil
 }
 
 // locate sets the lines of violations. pointers are those of the objects in the test: the line is that of the first
@@ -249,7 +266,7 @@ func (r *runner) locate(t *Test, pointers []string, list []Violation) {
 }
 
 // admit evaluates a step.
-func (r *runner) admit(ctx context.Context, w *step, stored []byte) (*Answer, error) {
+func (r *runner) admit(ctx context.Context, w *step, stored []byte) (*answer, error) {
 	evaluator, old := r.evaluator, w.old
 	if w.keepsOld {
 		old = stored
@@ -282,8 +299,12 @@ func (r *runner) admit(ctx context.Context, w *step, stored []byte) (*Answer, er
 	if apiVersion == "" || kind == "" {
 		return nil, errors.New("the object needs apiVersion and kind to find its CRD")
 	}
-	return evaluator.Admit(ctx, apiVersion, kind, item,
+	v, err := evaluator.Admit(ctx, apiVersion, kind, item,
 		engine.EvaluationOptions{FieldValidation: w.fieldValidation, CompleteMetadata: true})
+	if err != nil {
+		return nil, err
+	}
+	return answerOf(v), nil
 }
 
 // patched returns an evaluator for the CRD with JSON patches applied.

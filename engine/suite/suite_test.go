@@ -49,7 +49,8 @@ func results(t *testing.T, text string) (all []*Result) {
 		t.Fatal(err, len(suites), others)
 	}
 	open := func(ctx context.Context, files []CRDs) (Evaluator, error) {
-		return NewEvaluator(ctx, files, engine.Options{})
+		definitions, err := Compile(ctx, files, engine.Options{})
+		return NewEvaluator(definitions...), err
 	}
 	if err := suites[0].Run(t.Context(), open, []string{file}, func(r *Result) { all = append(all, r) }); err != nil {
 		t.Fatal(err)

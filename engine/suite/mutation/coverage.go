@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/engine/suite"
 )
 
 // Use is a part of a schema, with the number of accepted writes that used it.
@@ -125,8 +124,8 @@ func (c *CoverageOf) register(v *version, n *schemaNode) {
 }
 
 // Add counts an accepted write.
-func (c *CoverageOf) Add(ctx context.Context, apiVersion string, item engine.Item, answer *suite.Answer) error {
-	if !answer.Allowed || item.Subresource == "scale" {
+func (c *CoverageOf) Add(ctx context.Context, apiVersion string, item engine.Item, verdict *engine.Verdict) error {
+	if !verdict.Allowed || item.Subresource == "scale" {
 		return nil
 	}
 	input := item.Object.JSON
@@ -142,7 +141,7 @@ func (c *CoverageOf) Add(ctx context.Context, apiVersion string, item engine.Ite
 		if v.name != name {
 			continue
 		}
-		in, out, n := parse(input), parse(answer.Object), v.schema
+		in, out, n := parse(input), parse(verdict.Object), v.schema
 		if item.Subresource == "status" { // all other fields are those of the old object
 			inObject, _ := in.(map[string]any)
 			outObject, _ := out.(map[string]any)

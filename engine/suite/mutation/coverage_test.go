@@ -73,12 +73,12 @@ func TestCoverage(t *testing.T) {
 		if tc.old != "" {
 			item.OldObject = whole(tc.old)
 		}
-		answer, err := suite.NewEvaluatorOf(d...).Admit(t.Context(), "example.com/v1", "Kite", item,
+		verdict, err := suite.NewEvaluator(d...).Admit(t.Context(), "example.com/v1", "Kite", item,
 			engine.EvaluationOptions{CompleteMetadata: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := of.Add(t.Context(), "example.com/v1", item, answer); err != nil {
+		if err := of.Add(t.Context(), "example.com/v1", item, verdict); err != nil {
 			t.Fatal(err)
 		}
 		var got []string

@@ -20,7 +20,7 @@ type write struct {
 	apiVersion, kind string
 	item             engine.Item
 	options          engine.EvaluationOptions
-	answer           *suite.Answer
+	verdict          *engine.Verdict
 }
 
 // recorder is an Evaluator that records writes and the objects that are checked.
@@ -32,15 +32,17 @@ type recorder struct {
 
 func (r *recorder) Admit(
 	ctx context.Context, apiVersion, kind string, item engine.Item, o engine.EvaluationOptions,
-) (*suite.Answer, error) {
-	a, err := r.Evaluator.Admit(ctx, apiVersion, kind, item, o)
-	r.writes = append(r.writes, write{apiVersion, kind, item, o, a})
-	return a, err
+) (*engine.Verdict, error) {
+	v, err := r.Evaluator.Admit(ctx, apiVersion, kind, item, o)
+	r.writes = append(r.writes, write{apiVersion, kind, item, o, v})
+	return v, err
 }
 
-func (r *recorder) CheckStored(ctx context.Context, apiVersion, kind string, object []byte) ([]suite.Violation, error) {
+func (r *recorder) ReadStored(
+	ctx context.Context, apiVersion, kind string, object []byte, o engine.EvaluationOptions,
+) ([]engine.FieldChange, *engine.Verdict, error) {
 	r.checked = append(r.checked, object)
-	return r.Evaluator.CheckStored(ctx, apiVersion, kind, object)
+	return r.Evaluator.ReadStored(ctx, apiVersion, kind, object, o)
 }
 
 // reaches returns the reach of the recorded writes in a version, with all their values as values of that version.
@@ -68,8 +70,8 @@ func (r *recorder) reaches(v *version) reach {
 				v.schema.visit(value, set)
 			}
 		}
-		if w.answer != nil && w.answer.Object != nil {
-			v.schema.visit(parse(w.answer.Object), set)
+		if w.verdict != nil && w.verdict.Object != nil {
+			v.schema.visit(parse(w.verdict.Object), set)
 		}
 	}
 	return set

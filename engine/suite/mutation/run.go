@@ -130,11 +130,11 @@ func (r *run) open(ctx context.Context, files []suite.CRDs) (suite.Evaluator, er
 	if p.evaluator != nil {
 		return p.evaluator, nil
 	}
-	evaluator, err := suite.NewEvaluator(ctx, files, r.options.Engine)
+	definitions, err := suite.Compile(ctx, files, r.options.Engine)
 	if err == nil {
-		p.evaluator = evaluator
+		p.evaluator = suite.NewEvaluator(definitions...)
 	}
-	return evaluator, err
+	return p.evaluator, err
 }
 
 func keyOf(files []suite.CRDs) (key string) {
@@ -156,7 +156,7 @@ func (r *run) prepare(ctx context.Context, set *suite.Set) error {
 		r.files[key] = files
 		r.all = append(r.all, files)
 	}
-	evaluator := suite.NewEvaluatorOf(files.definitions...)
+	evaluator := suite.NewEvaluator(files.definitions...)
 	for _, t := range set.Suite.Tests {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -300,7 +300,7 @@ func (r *run) mutant(ctx context.Context, g *group, result *Mutant) error {
 		}
 		definitions := slices.Clone(v.files.definitions)
 		definitions[slices.Index(definitions, v.crd.definition)] = changed
-		evaluator := suite.NewEvaluatorOf(definitions...)
+		evaluator := suite.NewEvaluator(definitions...)
 		for _, t := range v.files.tests {
 			if reached := t.reaches[v.mutant.version]; reached != nil && reached.Bit(v.mutant.node.index) == 0 {
 				continue

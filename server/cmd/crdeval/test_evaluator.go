@@ -137,7 +137,7 @@ func (e *suiteEvaluator) register(ctx context.Context, f suite.CRDs) error {
 // Admit evaluates a write, and counts the outcomes of its rules.
 func (e *suiteEvaluator) Admit(
 	ctx context.Context, apiVersion, kind string, item engine.Item, o engine.EvaluationOptions,
-) (*suite.Answer, error) {
+) (*engine.Verdict, error) {
 	if e.coverage == nil {
 		return e.Evaluator.Admit(ctx, apiVersion, kind, item, o)
 	}
@@ -163,5 +163,5 @@ func (l *local) evaluator(names map[groupKind]string) suite.Evaluator {
 	for _, name := range names {
 		definitions = append(definitions, l.catalog.Named(name).Definition)
 	}
-	return suite.NewEvaluatorOf(definitions...)
+	return suite.NewEvaluator(definitions...)
 }

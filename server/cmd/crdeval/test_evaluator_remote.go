@@ -27,7 +27,7 @@ func (s *service) evaluator(names map[groupKind]string) suite.Evaluator {
 // Admit evaluates a write.
 func (e *remoteSuite) Admit(
 	ctx context.Context, apiVersion, kind string, item engine.Item, o engine.EvaluationOptions,
-) (*suite.Answer, error) {
+) (*engine.Verdict, error) {
 	sent := itemMessage(&question{item: item})
 	sent.Crd = e.names[groupKind{workspace.GroupOf(apiVersion), kind}]
 	results, err := e.client().AdmitItems(ctx, []*crdevalv1.EvaluationItem{sent},
@@ -38,13 +38,13 @@ func (e *remoteSuite) Admit(
 	if err != nil {
 		return nil, e.manifestError(err)
 	}
-	return suite.AnswerOf(verdictOf(results[0].Verdict)), nil
+	return verdictOf(results[0].Verdict), nil
 }
 
-// CheckStored reads an object as an API server reads it from its storage, and validates it.
-func (e *remoteSuite) CheckStored(
-	ctx context.Context, apiVersion, kind string, object []byte,
-) (all []suite.Violation, err error) {
+// ReadStored reads an object as an API server reads it from its storage, and validates it.
+func (e *remoteSuite) ReadStored(
+	ctx context.Context, apiVersion, kind string, object []byte, o engine.EvaluationOptions,
+) ([]engine.FieldChange, *engine.Verdict, error) {
 	sent := &crdevalv1.EvaluationItem{
 		Crd: e.names[groupKind{workspace.GroupOf(apiVersion), kind}], Object: crdeval.Document(object),
 	}
@@ -53,14 +53,14 @@ func (e *remoteSuite) CheckStored(
 		err = read[0].Err
 	}
 	if err != nil {
-		return nil, e.manifestError(err)
+		return nil, nil, e.manifestError(err)
 	}
 	if rejection := read[0].GetRejection(); rejection != nil {
-		return nil, errors.New(rejection.GetMessage())
+		return nil, nil, errors.New(rejection.GetMessage())
 	}
 	sent.Object = read[0].GetObject()
 	request := &crdevalv1.ValidateRequest{Catalog: e.Catalog(), Items: []*crdevalv1.EvaluationItem{sent},
-		Options: optionsMessage(suite.StoredOptions), AsGiven: suite.StoredOptions.AsGiven}
+		Options: optionsMessage(o), AsGiven: o.AsGiven}
 	for _, document := range e.given.documents() {
 		request.Crds = append(request.Crds, crdeval.Document(document))
 	}
@@ -69,8 +69,8 @@ func (e *remoteSuite) CheckStored(
 		err = status.ErrorProto(answer.GetResults()[0].GetError())
 	}
 	if err != nil {
-		return nil, e.manifestError(err)
+		return nil, nil, e.manifestError(err)
 	}
 	pruned := decodeAll(read[0].GetChanges().GetPruned(), changeOf)
-	return suite.StoredViolations(pruned, verdictOf(answer.GetResults()[0].GetVerdict())), nil
+	return pruned, verdictOf(answer.GetResults()[0].GetVerdict()), nil
 }
