@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/server/access"
 	"github.com/crdeval/crdeval/server/api"
@@ -30,42 +28,42 @@ const (
 // the keys of the configuration file, and docs/configuration.md. Precedence: flag, environment variable, file, default.
 // No setting is a secret: keys and tokens are in files.
 type Config struct {
-	Config kong.ConfigFlag `help:"YAML file with settings. The keys are the names of the flags." placeholder:"FILE" group:"General"`
+	Config string `help:"YAML file with settings. The keys are the names of the flags." placeholder:"FILE" ext:"yaml,yml" file:"-" group:"General"`
 
-	GRPCAddress    []string `name:"grpc-address" default:"localhost:9090" sep:"," help:"Comma-separated gRPC addresses: host:port, :port (all interfaces) or unix:///path." group:"Network"`
-	HTTPAddress    []string `name:"http-address" default:"localhost:8080" sep:"," help:"Comma-separated addresses of REST, /healthz, /readyz and /openapi.json, as for --grpc-address. 'off' disables them." group:"Network"`
+	GRPCAddress    []string `name:"grpc-address" default:"localhost:9090" help:"Comma-separated gRPC addresses: host:port, :port (all interfaces) or unix:///path." group:"Network"`
+	HTTPAddress    []string `name:"http-address" default:"localhost:8080" help:"Comma-separated addresses of REST, /healthz, /readyz and /openapi.json, as for --grpc-address. 'off' disables them." group:"Network"`
 	MetricsAddress string   `help:"Address of /metrics, /healthz and /readyz, without TLS. Default: /metrics is served at --http-address." placeholder:"ADDRESS" group:"Network"`
 	PprofAddress   string   `help:"Address of the profiles of Go (/debug/pprof/), without TLS and without tokens: localhost:port or unix:///path. Default: off." placeholder:"ADDRESS" group:"Network"`
 
 	Playground bool `help:"Serve the playground at /playground of --http-address: a page that evaluates CRDs and objects while you type. It does not read or change the registry. Anyone can load the page. Its calls need the same credentials as other calls." group:"Network"`
 
-	AllowedHosts []string `sep:"," help:"Comma-separated names that the header Host may have, besides localhost and loopback addresses. Applies to plaintext HTTP on loopback addresses. '*': any name." placeholder:"NAME" group:"Network"`
+	AllowedHosts []string `help:"Comma-separated names that the header Host may have, besides localhost and loopback addresses. Applies to plaintext HTTP on loopback addresses. '*': any name." placeholder:"NAME" group:"Network"`
 
 	TLSCert       string `name:"tls-cert" help:"PEM file with the certificate of the server and its intermediates. Enables TLS on TCP. Reloaded when it changes." placeholder:"FILE" group:"Security"`
 	TLSKey        string `name:"tls-key" help:"PEM file with the private key of the certificate." placeholder:"FILE" group:"Security"`
 	TLSClientCA   string `name:"tls-client-ca" help:"PEM file with CAs of client certificates. Clients must present a certificate, unless --tls-client-auth=optional." placeholder:"FILE" group:"Security"`
-	TLSClientAuth string `name:"tls-client-auth" default:"required" help:"Client certificates of --tls-client-ca: required, or optional. If optional, clients can authenticate with a bearer token instead. Then --auth-token-file, --oidc-issuer or --access-file must be set." group:"Security"`
+	TLSClientAuth string `name:"tls-client-auth" default:"required" enum:"required,optional" help:"Client certificates of --tls-client-ca: required, or optional. If optional, clients can authenticate with a bearer token instead. Then --auth-token-file, --oidc-issuer or --access-file must be set." group:"Security"`
 	AuthTokenFile string `help:"File with accepted bearer tokens. A line is a token, or token,user,uid,\"group1,group2\". An empty file rejects all tokens. Default: no token is needed. Reloaded when it changes." placeholder:"FILE" group:"Security"`
-	AccessFile    string `help:"YAML file with the roles of users and groups in catalogs, and with quotas. Default: every authenticated caller may do everything. Reloaded when it changes." placeholder:"FILE" group:"Security"`
+	AccessFile    string `help:"YAML file with the roles of users and groups in catalogs, and with quotas. Default: every authenticated caller may do everything. Reloaded when it changes." placeholder:"FILE" ext:"yaml,yml" group:"Security"`
 
 	AuditLog string `help:"File to which a line of JSON is appended for each change of the registry and each denied call. '-': stdout. Default: no log. If the file is renamed or removed, the server creates a new one." placeholder:"FILE" group:"Security"`
 
 	OIDCIssuer         string   `name:"oidc-issuer" help:"URL of an OpenID Connect issuer whose JWTs are accepted as bearer tokens. Must begin with https://." placeholder:"URL" group:"Security"`
-	OIDCAudience       []string `name:"oidc-audience" sep:"," help:"Comma-separated audiences. The claim aud of a JWT must include one of them." placeholder:"NAME" group:"Security"`
+	OIDCAudience       []string `name:"oidc-audience" help:"Comma-separated audiences. The claim aud of a JWT must include one of them." placeholder:"NAME" group:"Security"`
 	OIDCUsernameClaim  string   `name:"oidc-username-claim" default:"sub" help:"Claim with the name of the user." group:"Security"`
 	OIDCUsernamePrefix string   `name:"oidc-username-prefix" help:"Prefix of the names of users. '-': no prefix. Default: the URL of the issuer and '#', but no prefix if the claim is email." placeholder:"TEXT" group:"Security"`
 	OIDCGroupsClaim    string   `name:"oidc-groups-claim" help:"Claim with the groups of the user: a string or a list of strings. Default: users have no groups." placeholder:"NAME" group:"Security"`
 	OIDCGroupsPrefix   string   `name:"oidc-groups-prefix" help:"Prefix of the names of groups." placeholder:"TEXT" group:"Security"`
-	OIDCJWKSFile       string   `name:"oidc-jwks-file" help:"JSON file with the public keys of the issuer (JWKS). Default: the keys are read from the issuer. Reloaded when it changes." placeholder:"FILE" group:"Security"`
+	OIDCJWKSFile       string   `name:"oidc-jwks-file" help:"JSON file with the public keys of the issuer (JWKS). Default: the keys are read from the issuer. Reloaded when it changes." placeholder:"FILE" ext:"json" group:"Security"`
 	OIDCCA             string   `name:"oidc-ca" help:"PEM file with the CAs of the issuer. Default: the CAs of the system." placeholder:"FILE" group:"Security"`
 
-	Store       string        `default:"bolt" help:"Store of the CRDs: bolt (a file in --data-dir), memory (lost when the process ends), etcd (shared by replicas)." group:"Registry"`
-	DataDir     string        `default:"data" help:"Directory of the bolt store. Only one process can use it. Other stores ignore it." group:"Registry"`
+	Store       string        `default:"bolt" enum:"bolt,memory,etcd" help:"Store of the CRDs: bolt (a file in --data-dir), memory (lost when the process ends), etcd (shared by replicas)." group:"Registry"`
+	DataDir     string        `default:"data" help:"Directory of the bolt store. Only one process can use it. Other stores ignore it." placeholder:"DIR" group:"Registry"`
 	MaxWait     time.Duration `default:"5s" help:"Maximum time that a call with at_least waits for the write of that token." group:"Registry"`
-	CRDs        []string      `name:"crds" sep:"," help:"Comma-separated directories. The server registers the CRDs in their files (*.yaml, *.yml, *.json), and sets conversion rules, at start and when the files change." placeholder:"DIR" group:"Registry"`
+	CRDs        []string      `name:"crds" help:"Comma-separated directories. The server registers the CRDs in their files (*.yaml, *.yml, *.json), and sets conversion rules, at start and when the files change." placeholder:"DIR" group:"Registry"`
 	CRDsCatalog string        `name:"crds-catalog" default:"default" help:"Catalog for the CRDs of --crds. It is created if it does not exist." group:"Registry"`
 
-	EtcdEndpoints    []string `sep:"," help:"Comma-separated client URLs of etcd, such as https://host:2379." placeholder:"URL" group:"etcd"`
+	EtcdEndpoints    []string `help:"Comma-separated client URLs of etcd, such as https://host:2379." placeholder:"URL" group:"etcd"`
 	EtcdPrefix       string   `default:"/crdeval/" help:"Prefix of the keys in etcd. Replicas with the same prefix share a registry." group:"etcd"`
 	EtcdCA           string   `name:"etcd-ca" help:"PEM file with the CAs of etcd. Default: the CAs of the system." placeholder:"FILE" group:"etcd"`
 	EtcdCert         string   `help:"PEM file with the client certificate for etcd. Read for each connection." placeholder:"FILE" group:"etcd"`
@@ -73,8 +71,8 @@ type Config struct {
 	EtcdUser         string   `help:"User name for etcd." placeholder:"NAME" group:"etcd"`
 	EtcdPasswordFile string   `help:"File with the password of the user." placeholder:"FILE" group:"etcd"`
 
-	ConversionWebhooks []string          `sep:"," help:"Comma-separated hosts that may be called as conversion webhooks: names, names with ports, IP addresses, CIDR prefixes, 'in-cluster' for the services of the cluster. Default: none." placeholder:"HOST[:PORT]" group:"Conversion"`
-	ConversionServices map[string]string `mapsep:"," help:"Comma-separated addresses of services, such as NAMESPACE/NAME=HOST:PORT or NAMESPACE/NAME:PORT=HOST:PORT. Default: NAME.NAMESPACE.svc." placeholder:"SERVICE=ADDRESS" group:"Conversion"`
+	ConversionWebhooks []string          `help:"Comma-separated hosts that may be called as conversion webhooks: names, names with ports, IP addresses, CIDR prefixes, 'in-cluster' for the services of the cluster. Default: none." placeholder:"HOST[:PORT]" group:"Conversion"`
+	ConversionServices map[string]string `help:"Comma-separated addresses of services, such as NAMESPACE/NAME=HOST:PORT or NAMESPACE/NAME:PORT=HOST:PORT. Default: NAME.NAMESPACE.svc." placeholder:"SERVICE=ADDRESS" group:"Conversion"`
 	ConversionCert     string            `help:"PEM file with the client certificate for conversion webhooks. Read for each connection." placeholder:"FILE" group:"Conversion"`
 	ConversionKey      string            `help:"PEM file with the private key of the client certificate." placeholder:"FILE" group:"Conversion"`
 	ConversionTimeout  time.Duration     `default:"30s" help:"Maximum time for a call of a conversion webhook." group:"Conversion"`
@@ -94,8 +92,8 @@ type Config struct {
 	DrainDelay   time.Duration `default:"0s" help:"Time after SIGTERM in which the server reports that it is not ready, but still accepts calls, so that load balancers can react." group:"Shutdown"`
 	DrainTimeout time.Duration `default:"20s" help:"Maximum time to wait for calls in flight after --drain-delay. Calls that still run are aborted." group:"Shutdown"`
 
-	LogLevel  slog.Level `default:"info" help:"Lowest level to log: debug (every call), info, warn, error." group:"Logging"`
-	LogFormat string     `default:"text" help:"Format of log lines on stderr: text or json." group:"Logging"`
+	LogLevel  slog.Level `default:"info" enum:"debug,info,warn,error" help:"Lowest level to log: debug (every call), info, warn, error." group:"Logging"`
+	LogFormat string     `default:"text" enum:"text,json" help:"Format of log lines on stderr: text or json." group:"Logging"`
 }
 
 // Validate returns all errors in the settings. The content of files is checked when they are read.
@@ -168,9 +166,6 @@ func (c *Config) Validate() error {
 	if c.Playground && len(c.httpAddresses()) == 0 {
 		wrong("playground", "the playground is served at --http-address, which is off")
 	}
-	if c.LogFormat != "text" && c.LogFormat != "json" {
-		wrong("log-format", "%q is neither text nor json", c.LogFormat)
-	}
 	if c.MaxInFlight < 0 {
 		wrong("max-in-flight", "%d is negative", c.MaxInFlight)
 	}
@@ -183,18 +178,13 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// The values of Config.TLSClientAuth.
-const (
-	clientAuthRequired = "required"
-	clientAuthOptional = "optional"
-)
+// clientAuthOptional is a value of Config.TLSClientAuth. The other one is required.
+const clientAuthOptional = "optional"
 
 func (c *Config) checkClientAuth(wrong func(flag, format string, args ...any)) {
 	const flag = "tls-client-auth"
 	switch {
-	case c.TLSClientAuth == clientAuthRequired:
 	case c.TLSClientAuth != clientAuthOptional:
-		wrong(flag, "%q is neither required nor optional", c.TLSClientAuth)
 	case c.TLSClientCA == "":
 		wrong(flag, "optional requires --tls-client-ca")
 	case c.AuthTokenFile == "" && c.OIDCIssuer == "" && c.AccessFile == "":

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alecthomas/kong"
+	"github.com/crdeval/crdeval/server/settings"
 )
 
 func TestDefaults(t *testing.T) {
@@ -30,13 +29,7 @@ func TestDefaults(t *testing.T) {
 // parse reads a configuration as the command line does.
 func parse(t *testing.T, args ...string) (Config, error) {
 	t.Helper()
-	var c Config
-	parser, err := kong.New(&c, KongOptions()...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = parser.Parse(args)
-	return c, err
+	return Parse(args, os.LookupEnv)
 }
 
 func write(t *testing.T, content string) string {
@@ -64,12 +57,8 @@ func TestParity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parser, err := kong.New(&Config{}, KongOptions()...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range parser.Model.Flags {
-		if f.Name == "help" || f.Name == "config" {
+	for _, f := range settings.Declare(&Config{}, EnvironmentPrefix).Settings {
+		if f.Name == "config" {
 			continue
 		}
 		value, ok := values[f.Name]
@@ -77,10 +66,10 @@ func TestParity(t *testing.T) {
 			t.Errorf("--%s is not in this test", f.Name)
 			continue
 		}
-		if len(f.Envs) != 1 || f.Envs[0] != "CRDEVAL_"+strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_")) {
-			t.Errorf("--%s has environment variables %v", f.Name, f.Envs)
+		if f.Variable != "CRDEVAL_"+strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_")) {
+			t.Errorf("--%s has the environment variable %s", f.Name, f.Variable)
 		}
-		if f.Help == "" || f.Group == nil {
+		if f.Help == "" || f.Group == "" {
 			t.Errorf("--%s has no help or no group", f.Name)
 		}
 		t.Run(f.Name, func(t *testing.T) {
@@ -92,7 +81,7 @@ func TestParity(t *testing.T) {
 			if f.IsBool() {
 				other = "false"
 			}
-			t.Setenv(f.Envs[0], value)
+			t.Setenv(f.Variable, value)
 			byEnvironment, _ := parse(t)
 			t.Setenv("CRDEVAL_CONFIG", write(t, f.Name+": "+other+"\n"))
 			overFile, _ := parse(t)
@@ -123,19 +112,19 @@ func TestPrecedence(t *testing.T) {
 func TestFilesThatAreWrong(t *testing.T) {
 	for name, tc := range map[string]struct{ content, want string }{
 		"unknown keys":     {"data-dir: x\nzzz: 1\ndatadir: y\n", "crdeval.yaml:2: unknown setting \"zzz\""},
-		"a list as root":   {"- a\n", "crdeval.yaml:1: the file must be a mapping of settings to values"},
-		"a scalar as root": {"# settings\ndebug\n", "crdeval.yaml:2: the file must be a mapping of settings to values"},
+		"a list as root":   {"- a\n", "crdeval.yaml:1: the settings must be a mapping of flags to values"},
+		"a scalar as root": {"# settings\ndebug\n", "crdeval.yaml:2: the settings must be a mapping of flags to values"},
 		"not YAML":         {"a: [\n", "crdeval.yaml: yaml: "},
 		"nested":           {"grpc:\n  address: x\n", "crdeval.yaml:1: unknown setting \"grpc\""},
-		"null":             {"data-dir:\n", "crdeval.yaml:1: data-dir: a value must be a scalar"},
+		"null":             {"data-dir:\n", "crdeval.yaml:1: data-dir must be a value"},
 		"two documents":    {"data-dir: x\n---\ndata-dir: y\n", "more than one document"},
-		"a bad value":      {"cache-bytes: lots\n", "lots"},
-		"not in the enum":  {"store: consul\n", "store"},
+		"a bad value":      {"cache-bytes: lots\n", "--cache-bytes: \"lots\" is not a size: use a whole number of bytes, or a unit KiB, MiB, GiB, kB, MB, GB ("},
+		"not in the enum":  {"# a store\nstore: consul\n", "crdeval.yaml:2 sets store)"},
 		"itself":           {"config: other.yaml\n", "unknown setting \"config\""},
-		"a duplicate key":  {"data-dir: x\ndata-dir: y\n", "already defined"},
-		"no address":       {"http-address: ''\n", "--http-address: an address is required, or 'off'"},
-		"a list":           {"data-dir: [a, b]\n", "crdeval.yaml:1: data-dir: a value must be a scalar"},
-		"a list of lists":  {"grpc-address: [[x]]\n", "crdeval.yaml:1: grpc-address: a list must contain only scalars"},
+		"a duplicate key":  {"data-dir: x\ndata-dir: y\n", "crdeval.yaml:2: data-dir is set twice"},
+		"no address":       {"http-address: ''\n", "--http-address: an address is required, or 'off' ("},
+		"a list":           {"data-dir: [a, b]\n", "crdeval.yaml:1: data-dir must be a single value"},
+		"a list of lists":  {"grpc-address: [[x]]\n", "crdeval.yaml:1: grpc-address must be a value or a list of values"},
 	} {
 		if _, err := parse(t, "--config", write(t, tc.content)); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v", name, err)
@@ -157,7 +146,7 @@ func TestOptionalCertificates(t *testing.T) {
 	for flags, want := range map[string]string{
 		"--tls-client-auth=optional":                                                             "optional requires --tls-client-ca",
 		"--tls-client-auth=optional --tls-client-ca=a":                                           "could do everything",
-		"--tls-client-auth=maybe --tls-client-ca=a":                                              "neither required nor optional",
+		"--tls-client-auth=maybe --tls-client-ca=a":                                              `"maybe" is not required or optional`,
 		"--tls-client-auth=optional --tls-client-ca=a --auth-token-file=a":                       "",
 		"--tls-client-auth=optional --tls-client-ca=a --access-file=a":                           "",
 		"--tls-client-auth=required --tls-client-ca=a":                                           "",
@@ -203,17 +192,12 @@ func TestAllErrorsAtOnce(t *testing.T) {
 // Values that cannot be parsed and unknown settings are reported together with invalid values, wherever they come from.
 func TestUnreadableValuesAtOnce(t *testing.T) {
 	t.Setenv("CRDEVAL_DRAIN_TIMEOUT", "soon")
-	tolerant, unreadable := Tolerant()
-	parser, err := kong.New(&Config{}, append(KongOptions(), tolerant...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
 	path := write(t, "log-level: loud\nmax-in-flight: 5\nstor: memory\ndata-dir: {}\n")
-	_, err = parser.Parse([]string{"--config", path, "--cache-bytes=lots", "--max-batch-items=x", "--max-alias-factor=0", "--store=shelf", "--log-format=xml", "--max-wait=7s"})
-	err = errors.Join(unreadable(), err)
+	_, err := parse(t, "--config", path, "--cache-bytes=lots", "--max-batch-items=x", "--max-alias-factor=0", "--store=shelf", "--log-format=xml", "--max-wait=7s")
 	for _, want := range []string{
-		`--drain-timeout: `, `--log-level: `, `--cache-bytes: "lots" is not a size`, `--max-batch-items: `, `--max-alias-factor: 0 is not between`, `--store: "shelf" is not bolt`, `--log-format: "xml"`,
-		path + `:3: unknown setting "stor"`, path + `:4: data-dir: a value must be`,
+		`--drain-timeout: "soon" is not a duration: use numbers with units, such as 500ms, 20s or 1m30s (set by the variable CRDEVAL_DRAIN_TIMEOUT)`,
+		`--log-level: "loud" is not debug, info, warn or error (` + path + `:1 sets log-level)`, `--cache-bytes: "lots" is not a size`, `--max-batch-items: `, `--max-alias-factor: 0 is not between`, `--store: "shelf" is not bolt`, `--log-format: "xml" is not text or json`,
+		path + `:3: unknown setting "stor"`, path + `:4: data-dir must be a value`,
 	} {
 		if strings.Count(fmt.Sprint(err), want) != 1 {
 			t.Errorf("not one word of %s in %v", want, err)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alecthomas/kong"
+	"github.com/crdeval/crdeval/server/settings"
 )
 
 var update = flag.Bool("update", false, "write docs/configuration.md")
@@ -34,27 +34,19 @@ func TestReferenceIsUpToDate(t *testing.T) {
 // reference returns docs/configuration.md, generated from the tags of Config.
 func reference(t *testing.T) string {
 	t.Helper()
-	var c Config
-	parser, err := kong.New(&c, KongOptions()...)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var b strings.Builder
 	b.WriteString(referenceHead)
 	group := ""
-	for _, flag := range parser.Model.Flags {
-		if flag.Name == "help" {
-			continue
-		}
-		if flag.Group.Title != group {
-			group = flag.Group.Title
+	for _, o := range settings.Declare(&Config{}, EnvironmentPrefix).Settings {
+		if o.Group != group {
+			group = o.Group
 			fmt.Fprintf(&b, "\n## %s\n\n| flag | environment | default | description |\n|---|---|---|---|\n", group)
 		}
 		fallback := "none"
-		if flag.HasDefault {
-			fallback = "`" + flag.Default + "`"
+		if o.Default != "" {
+			fallback = "`" + o.Default + "`"
 		}
-		fmt.Fprintf(&b, "| `--%s` | `%s` | %s | %s |\n", flag.Name, strings.Join(flag.Envs, "`, `"), fallback, strings.ReplaceAll(flag.Help, "|", `\|`))
+		fmt.Fprintf(&b, "| `--%s` | `%s` | %s | %s |\n", o.Name, o.Variable, fallback, strings.ReplaceAll(o.Help, "|", `\|`))
 	}
 	b.WriteString(referenceTail)
 	return b.String()

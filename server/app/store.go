@@ -29,8 +29,6 @@ func (c *Config) checkStore(wrong func(flag, format string, args ...any)) {
 	case StoreMemory:
 	case StoreEtcd:
 		c.checkEtcd(wrong)
-	default:
-		wrong("store", "%q is not bolt, memory or etcd", c.Store)
 	}
 	if c.Store != StoreEtcd {
 		for flag, set := range map[string]bool{

@@ -7,14 +7,16 @@ import (
 	"slices"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/input"
 )
 
 type admitCommand struct {
-	Files []string `arg:"" help:"Files or directories with objects, and optionally their CRDs; - for stdin." name:"file"`
-	CRDs  []string `name:"crds" help:"File, directory or https:// URL with CRDs. A URL can end with #sha256=HEX. kube://CONTEXT: the CRDs of the cluster of a kubeconfig context; kube:// is the current one." placeholder:"FILE" sep:"none"`
-	Old   []string `help:"File or directory with existing objects. A write of an object with the same kind, namespace and name is an update." placeholder:"FILE" sep:"none"`
+	Files []string `arg:"" help:"Files or directories with objects, and optionally their CRDs; - for stdin." name:"file" ext:"yaml,yml,json"`
+	CRDs  []string `name:"crds" help:"File, directory or https:// URL with CRDs. A URL can end with #sha256=HEX. kube://CONTEXT: the CRDs of the cluster of a kubeconfig context; kube:// is the current one." placeholder:"FILE" ext:"yaml,yml,json" sep:"none"`
+	Old   []string `help:"File or directory with existing objects. A write of an object with the same kind, namespace and name is an update." placeholder:"FILE" ext:"yaml,yml,json" sep:"none"`
 	inputFlags
 
 	Base string `env:"-" help:"Evaluate only the files that changed since the merge base of HEAD and this commit, such as origin/main. If a CRD changed, evaluate all files. Objects and CRDs that existed before are checked as updates. Needs --repository." placeholder:"COMMIT"`
@@ -22,14 +24,14 @@ type admitCommand struct {
 	AllowMissingCRDs bool `name:"allow-missing-crds" help:"Count objects without a CRD, but do not treat them as errors."`
 	AllowEmpty       bool `help:"Exit with 0 if nothing is evaluated, for example in a hook that gets only templates."`
 
-	Namespace       string  `short:"n" default:"default" help:"Namespace of objects without one."`
-	Subresource     string  `help:"Update a subresource: status, or scale (the files contain autoscaling/v1 Scales). Needs --old or a patch." placeholder:"NAME" enum:",status,scale" default:""`
-	Patch           *string `short:"p" help:"Patch the objects of the files with this JSON or YAML patch." placeholder:"PATCH" xor:"patch"`
-	PatchFile       string  `help:"Patch the objects of the files with the patch in this file." placeholder:"FILE" xor:"patch"`
+	Namespace       string  `short:"n" placeholder:"NAME" default:"default" help:"Namespace of objects without one."`
+	Subresource     string  `help:"Update a subresource: status, or scale (the files contain autoscaling/v1 Scales). Needs --old or a patch." placeholder:"NAME" enum:",status,scale"`
+	Patch           *string `short:"p" help:"Patch the objects of the files with this JSON or YAML patch." placeholder:"PATCH"`
+	PatchFile       string  `help:"Patch the objects of the files with the patch in this file." placeholder:"FILE"`
 	Type            string  `default:"merge" enum:"merge,json" help:"Type of the patch: merge (RFC 7386) or json (RFC 6902)."`
 	FieldValidation string  `default:"strict" enum:"strict,warn,ignore" help:"Handling of unknown and duplicate fields: strict (reject, the default of kubectl), warn (the default of API servers), ignore."`
 
-	Output        string `short:"o" default:"text" enum:"text,json,junit,sarif,github,yaml,stored,table,wide" help:"text; json: a line for each object; junit: a test case for each object; sarif: a SARIF 2.1.0 log; github: GitHub Actions annotations; yaml: the objects as the API server returns them; stored: as it stores them; table, wide: like kubectl get."`
+	Output        string `short:"o" placeholder:"FORMAT" default:"text" enum:"text,json,junit,sarif,github,yaml,stored,table,wide" help:"text; json: a line for each object; junit: a test case for each object; sarif: a SARIF 2.1.0 log; github: GitHub Actions annotations; yaml: the objects as the API server returns them; stored: as it stores them; table, wide: like kubectl get."`
 	Explain       bool   `help:"Also print defaulted fields, ratcheted violations, and the values in rules that failed."`
 	Quiet         bool   `short:"q" help:"With text output, print only objects with violations, warnings or errors."`
 	FieldSelector string `help:"With yaml, stored, table and wide: print only objects that match this selector, such as spec.color=blue." placeholder:"SELECTOR"`
@@ -37,23 +39,31 @@ type admitCommand struct {
 	Now           string `help:"With table and wide: the time from which ages are computed (RFC 3339). Default: the current time." placeholder:"TIME"`
 
 	ItemTimeout time.Duration `default:"10s" help:"Maximum time for one object."`
-	ciFlags
+	ciFlags     `group:"Repository and CI"`
 	watchFlags
-	Progress string `default:"auto" enum:"auto,always,never" help:"Print the progress of long runs on stderr. auto: on a terminal."`
-	serviceFlags
+	Progress     string `default:"auto" enum:"auto,always,never" help:"Print the progress of long runs on stderr. auto: on a terminal."`
+	serviceFlags `group:"Service"`
 
 	now     time.Time
 	sources []string // files of crd-sources
 }
 
-func (*admitCommand) Help() string {
-	return `Checks writes of objects as an API server does. Each object is created, or updated if --old has an object of the same kind, namespace and name. Prints for each object whether it is allowed, and its violations with their positions. Fields that only a server sets (uid, creationTimestamp, a generated name) may be missing.
+// newAdmit declares crdeval admit.
+func newAdmit(i *invocation) *cobra.Command {
+	return i.declare(&cobra.Command{
+		Use: "admit", GroupID: groupEvaluate,
+		Short: "Check writes of objects in files as an API server does.",
+		Long: `Checks writes of objects as an API server does. Each object is created, or updated if --old has an object of the same kind, namespace and name. Prints for each object whether it is allowed, and its violations with their positions. Fields that only a server sets (uid, creationTimestamp, a generated name) may be missing.
 
 Files are JSON or YAML, with one or several documents, or lists. CRDs come from --crds, from the files, or with --repository also from the rest of the git repository. A CRD that has the condition Established, as in the output of kubectl get crd -o yaml, is used without validation. Other CRDs are validated first. With --server, the given CRDs take precedence over registered ones, for this run only.
 
 Exit code 0: no CRD and no object is rejected. Exit code 1: a CRD or an object is rejected. Exit code 2: a document could not be checked (for example an object without a CRD), nothing was evaluated, or the usage is wrong. All documents are checked, even after errors. If both 1 and 2 apply, the exit code is 2.
 
-Helm templates, kustomizations and their patches are skipped. Flags can also be set in .crdeval.yaml.`
+Helm templates, kustomizations and their patches are skipped. Flags can also be set in .crdeval.yaml.`,
+		Example: `  crdeval admit --crds crds/ objects/
+  crdeval admit --repository . -o github
+  kubectl get crontabs -A -o yaml | crdeval admit --crds crds/ -`,
+	}, &admitCommand{ciFlags: ciFlags{section: "admit"}})
 }
 
 func (c *admitCommand) Validate() error {
@@ -66,6 +76,8 @@ func (c *admitCommand) Validate() error {
 		return errStdinTwice
 	case c.readsStdin(c.Files, c.CRDs, c.Old, []string{c.PatchFile}):
 		return errWatchStdin
+	case c.Patch != nil && c.PatchFile != "":
+		return errors.New("--patch and --patch-file cannot be used together")
 	case c.patching() && len(c.Old) > 0:
 		return errors.New("--old cannot be used with a patch: the patch applies to the objects of the files")
 	case c.Base != "" && !c.Repository:
@@ -135,9 +147,9 @@ func (c *admitCommand) printer(ctx context.Context, env environment, a *admissio
 }
 
 // Run checks every object of every file, with --watch again after changes.
-func (c *admitCommand) Run(ctx context.Context, env environment, config *configFile) error {
+func (c *admitCommand) Run(ctx context.Context, env environment) error {
 	return c.repeat(ctx, env, func(env environment) (err error) {
-		if c.sources, err = config.sourceFiles(); err != nil {
+		if c.sources, err = c.config.sourceFiles(); err != nil {
 			return err
 		}
 		return c.admit(ctx, env)

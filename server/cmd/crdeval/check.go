@@ -8,6 +8,8 @@ import (
 	"io"
 	"slices"
 
+	"github.com/spf13/cobra"
+
 	"github.com/crdeval/crdeval/engine/workspace"
 )
 
@@ -19,24 +21,31 @@ type inputFlags struct {
 }
 
 type checkCommand struct {
-	Files           []string `arg:"" help:"Files or directories with CRDs; - for stdin." name:"file"`
-	Output          string   `short:"o" default:"text" enum:"text,json,junit,sarif,github" help:"text; json: a line for each CRD; junit: a test case for each CRD; sarif: a SARIF 2.1.0 log; github: GitHub Actions annotations."`
-	Old             []string `help:"File, directory, https:// URL or kube://CONTEXT with existing CRDs. A CRD with the same name is checked as an update." placeholder:"FILE" sep:"none"`
+	Files           []string `arg:"" help:"Files or directories with CRDs; - for stdin." name:"file" ext:"yaml,yml,json"`
+	Output          string   `short:"o" placeholder:"FORMAT" default:"text" enum:"text,json,junit,sarif,github" help:"text; json: a line for each CRD; junit: a test case for each CRD; sarif: a SARIF 2.1.0 log; github: GitHub Actions annotations."`
+	Old             []string `help:"File, directory, https:// URL or kube://CONTEXT with existing CRDs. A CRD with the same name is checked as an update." placeholder:"FILE" ext:"yaml,yml,json" sep:"none"`
 	FieldValidation string   `default:"strict" enum:"strict,warn,ignore" help:"Handling of unknown and duplicate fields: strict (reject, the default of kubectl), warn (the default of API servers), ignore."`
 	inputFlags
-	ciFlags
+	ciFlags `group:"Repository and CI"`
 	watchFlags
-	serviceFlags
+	serviceFlags `group:"Service"`
 }
 
-func (*checkCommand) Help() string {
-	return `Checks CustomResourceDefinitions as an API server does. Prints for each CRD whether it is accepted, its violations with their positions, its versions in order of priority, the cost of its rules, and the oldest Kubernetes minor version that it works with.
+// newCheck declares crdeval check.
+func newCheck(i *invocation) *cobra.Command {
+	return i.declare(&cobra.Command{
+		Use: "check", GroupID: groupEvaluate,
+		Short: "Check CRDs in files as an API server does.",
+		Long: `Checks CustomResourceDefinitions as an API server does. Prints for each CRD whether it is accepted, its violations with their positions, its versions in order of priority, the cost of its rules, and the oldest Kubernetes minor version that it works with.
 
 Files are JSON or YAML, with one or several documents, or lists. A document with the field crd and without a kind contains the conversion rules of a CRD. These rules are checked after all CRDs, and their laws are tested on generated objects. The CRDs of a run are registered one after the other, as in one cluster: a later CRD of the same name is an update, and conflicting names are reported. With --repository, a CRD is checked as an update only of a CRD of --old, because folders of a repository can have different versions of a CRD. With --server, each CRD is checked as if it were registered with the service, but nothing is registered.
 
 Exit code 0: all CRDs are accepted. Exit code 1: a CRD is rejected. Exit code 2: a document could not be checked, or the usage is wrong. All documents are checked, even after errors.
 
-Helm templates, kustomizations and their patches are skipped. Flags can also be set in .crdeval.yaml.`
+Helm templates, kustomizations and their patches are skipped. Flags can also be set in .crdeval.yaml.`,
+		Example: `  crdeval check crds/
+  crdeval check --old live.yaml --repository .`,
+	}, &checkCommand{ciFlags: ciFlags{section: "check"}})
 }
 
 func (c *checkCommand) Validate() error {
@@ -55,9 +64,9 @@ func (c *checkCommand) Validate() error {
 }
 
 // Run checks every document, with --watch again after changes.
-func (c *checkCommand) Run(ctx context.Context, env environment, config *configFile) error {
+func (c *checkCommand) Run(ctx context.Context, env environment) error {
 	return c.repeat(ctx, env, func(env environment) error {
-		if _, err := config.sourceFiles(); err != nil {
+		if _, err := c.config.sourceFiles(); err != nil {
 			return err
 		}
 		return c.check(ctx, env)

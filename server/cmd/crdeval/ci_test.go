@@ -161,7 +161,7 @@ func TestSARIFIsValid(t *testing.T) {
 		"admit --crds admit-crd.yaml --skip-other-kinds host.yaml",
 		"check --skip-other-kinds -R .",
 		"check again.yaml buoys.yaml rejected.yaml buoys.yaml absent.yaml",
-		"admit --crds absent.yaml host.yaml", "check --kubernetes-minor 3 buoys.yaml", "test suites",
+		"admit --crds absent.yaml host.yaml", "check --kubernetes 1.3 buoys.yaml", "test suites",
 		"diff old.yaml new.yaml --objects objects.yaml", "convert --check convert-lossy.yaml --crds convert-crd.yaml -n 100",
 	} {
 		check(args)

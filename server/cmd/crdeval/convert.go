@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/input"
@@ -16,25 +18,32 @@ import (
 )
 
 type convertCommand struct {
-	Files []string `arg:"" optional:"" help:"Files or directories with objects, and optionally their CRDs and conversion rules; - for stdin." name:"file"`
+	Files []string `arg:"" optional:"" help:"Files or directories with objects, and optionally their CRDs and conversion rules; - for stdin." name:"file" ext:"yaml,yml,json"`
 	To    string   `help:"The version to convert to, such as v1." placeholder:"VERSION"`
 	Check string   `help:"Check the conversion rules in this file instead: print their classes, and test the laws." placeholder:"RULES"`
-	CRDs  []string `name:"crds" help:"File or directory with CRDs and conversion rules." placeholder:"FILE" sep:"none"`
+	CRDs  []string `name:"crds" help:"File or directory with CRDs and conversion rules." placeholder:"FILE" ext:"yaml,yml,json" sep:"none"`
 	inputFlags
-	lawFlags
+	lawFlags `group:"Check"`
 
-	Output string `short:"o" default:"" enum:",yaml,json,text,junit,sarif,github" help:"yaml (default): the objects as YAML documents; json: one object per line. With --check: text (default); json: one line per CRD; junit, sarif, github: reports for CI systems."`
-	serviceFlags
+	Output       string `short:"o" placeholder:"FORMAT" enum:",yaml,json,text,junit,sarif,github" help:"yaml (default): the objects as YAML documents; json: one object per line. With --check: text (default); json: one line per CRD; junit, sarif, github: reports for CI systems."`
+	serviceFlags `group:"Service"`
 }
 
-func (*convertCommand) Help() string {
-	return `If the conversion strategy of a CRD is Webhook, its conversion rules apply. If it is None, only apiVersion changes, and unknown fields are removed. Prints the converted objects in the order of the files, and errors on stderr. Objects that already have the version are printed unchanged. For other objects, stderr has a warning for each field that the conversion drops, for each reason to reject the result at its version, and for each default that a write would add.
+// newConvert declares crdeval convert.
+func newConvert(i *invocation) *cobra.Command {
+	return i.declare(&cobra.Command{
+		Use: "convert", GroupID: groupConvert,
+		Short: "Convert objects in files to another version, or check conversion rules.",
+		Long: `If the conversion strategy of a CRD is Webhook, its conversion rules apply. If it is None, only apiVersion changes, and unknown fields are removed. Prints the converted objects in the order of the files, and errors on stderr. Objects that already have the version are printed unchanged. For other objects, stderr has a warning for each field that the conversion drops, for each reason to reject the result at its version, and for each default that a write would add.
 
 Files are JSON or YAML, with one or several documents, or lists. CRDs and conversion rules come from --crds or from the files. Rules that break a law on one of 200 generated objects are rejected. With --server, the service converts with its rules, or calls the webhooks that it may call. In this case, rules are not tested if their CRD is also in the files: use --check.
 
 With --check, checks conversion rules against their CRD in --crds. Prints the violations with their positions, or the class of each rule: ISO (nothing is lost), LENS (nothing is lost except what the preconditions list), TESTED (expressions: only the tests of the laws show whether something is lost). Counts how many fields of each version are carried (copied), read by expressions, stashed in an annotation, and dropped. Then tests the laws of docs/conversion.md on generated objects, and prints a small object for each law that does not hold. Also prints how many generated objects cannot be converted. The tests replace these objects.
 
-Exit code 0: all objects are converted, or all rules are accepted and obey the laws that they do not except. Exit code 1: a CRD, rules or an object are rejected, an object cannot be converted, or rules break a law. Exit code 2: a document could not be evaluated (for example an object without a CRD), or the usage is wrong. Errors do not end the run. If both 1 and 2 apply, the exit code is 2.`
+Exit code 0: all objects are converted, or all rules are accepted and obey the laws that they do not except. Exit code 1: a CRD, rules or an object are rejected, an object cannot be converted, or rules break a law. Exit code 2: a document could not be evaluated (for example an object without a CRD), or the usage is wrong. Errors do not end the run. If both 1 and 2 apply, the exit code is 2.`,
+		Example: `  crdeval convert objects/ --to v1 --crds crds/
+  crdeval convert --check rules.yaml --crds crds/`,
+	}, &convertCommand{})
 }
 
 func (c *convertCommand) Validate() error {
@@ -43,7 +52,7 @@ func (c *convertCommand) Validate() error {
 	}
 	switch {
 	case len(c.Files) == 0:
-		return errors.New(`expected "<file> ...", or --check=RULES`)
+		return errors.New(`expected FILE..., or --check=RULES`)
 	case c.To == "":
 		return errors.New("missing flag: --to=VERSION")
 	case strings.Contains(c.To, "/"):

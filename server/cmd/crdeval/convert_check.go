@@ -134,7 +134,7 @@ func (c *convertCommand) runCheck(ctx context.Context, env environment) error {
 	if len(rules) == 0 {
 		return fmt.Errorf("%s has no conversion rules: they are a document with the field crd and without kind", c.Check)
 	}
-	l := newLocal(c.KubernetesMinor)
+	l := newLocal(c.Kubernetes.minor())
 	rejected := map[string]bool{}
 	for _, crd := range crds {
 		j := l.registerCRD(ctx, crd, registration{adopts: crd.AsCRD().Established})

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/spf13/cobra"
+
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/atomicfile"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/download"
@@ -15,12 +17,16 @@ import (
 
 type crdsCommand struct {
 	Action       string `arg:"" enum:"pull,list" help:"pull: fetch the files of crd-sources. list: print the state of each file."`
-	Config       string `env:"-" help:"File with crd-sources. Default: .crdeval.yaml in the working directory, or in the nearest parent within the repository." placeholder:"FILE"`
+	Config       string `env:"-" file:"-" ext:"yaml,yml" help:"File with crd-sources. Default: .crdeval.yaml in the working directory, or in the nearest parent within the repository." placeholder:"FILE"`
 	AllowPrivate bool   `env:"-" help:"With pull: also connect to private and local addresses, and use a proxy (HTTPS_PROXY). Only for URLs that you trust."`
 }
 
-func (*crdsCommand) Help() string {
-	return `Fetches the CRDs that .crdeval.yaml lists by URL:
+// newCrds declares crdeval crds.
+func newCrds(i *invocation) *cobra.Command {
+	return i.declare(&cobra.Command{
+		Use: "crds", GroupID: groupOther,
+		Short: "Fetch the CRDs that .crdeval.yaml lists by URL.",
+		Long: `Fetches the CRDs that .crdeval.yaml lists by URL:
 
   crd-sources:
     folder: .crdeval/crds
@@ -30,7 +36,10 @@ func (*crdsCommand) Help() string {
 
 Only pull fetches the URLs. admit and lsp use the fetched files like files of --crds. pull fetches each file that is missing or does not match its digest, and adds missing digests to .crdeval.yaml. If the content of a URL does not match its digest, pull does not write the file. A file has at most 64 MiB, and its download takes at most 30 seconds. pull connects only to public addresses.
 
-Exit code 0: all files match their digests. Exit code 1: with list, a file is missing or does not match its digest. Exit code 2: a file could not be fetched, or the usage is wrong.`
+Exit code 0: all files match their digests. Exit code 1: with list, a file is missing or does not match its digest. Exit code 2: a file could not be fetched, or the usage is wrong.`,
+		Example: `  crdeval crds pull
+  crdeval crds list`,
+	}, &crdsCommand{})
 }
 
 func (c *crdsCommand) Validate() error {

@@ -7,28 +7,38 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/input"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
 )
 
 type diffCommand struct {
-	Files    []string `arg:"" name:"file" help:"OLD and NEW: files or directories with CRDs; - for stdin. With --server, only NEW."`
-	Objects  []string `help:"File or directory with objects to replay under both CRDs." placeholder:"FILE" sep:"none"`
-	Output   string   `short:"o" default:"text" enum:"text,json,junit,sarif,github" help:"text; json: a line for each CRD; junit: a test case for each CRD; sarif: a SARIF 2.1.0 log; github: GitHub Actions annotations."`
-	FailOn   string   `default:"breaking" enum:"breaking,care,never" help:"Exit with 1 for changes of this class or worse: breaking, care, never."`
-	Partial  bool     `help:"NEW has only some of the CRDs. Default: CRDs that NEW lacks count as deleted, which is breaking."`
-	Show     string   `default:"compatible" enum:"breaking,care,compatible" help:"With text output, print changes of this class or worse: breaking, care, compatible."`
-	Tries    tries    `name:"counterexamples" help:"Print a small object for each breaking change: OLD accepts it, and NEW rejects it or does not store all of its fields. --counterexamples=N evaluates at most N writes for each change. Default of N: 1000." placeholder:"N"`
-	CRD      string   `name:"crd" help:"Name of the registered CRD. Needs --server. Default: the name in NEW." placeholder:"NAME"`
-	Revision string   `help:"Revision of the registered CRD. Needs --server. Default: the current one." placeholder:"REVISION"`
-	serviceFlags
+	Files        []string `arg:"" name:"file" ext:"yaml,yml,json" help:"OLD and NEW: files or directories with CRDs; - for stdin. With --server, only NEW."`
+	Objects      []string `help:"File or directory with objects to replay under both CRDs." placeholder:"FILE" ext:"yaml,yml,json" sep:"none"`
+	Output       string   `short:"o" placeholder:"FORMAT" default:"text" enum:"text,json,junit,sarif,github" help:"text; json: a line for each CRD; junit: a test case for each CRD; sarif: a SARIF 2.1.0 log; github: GitHub Actions annotations."`
+	FailOn       string   `default:"breaking" enum:"breaking,care,never" help:"Exit with 1 for changes of this class or worse: breaking, care, never."`
+	Partial      bool     `help:"NEW has only some of the CRDs. Default: CRDs that NEW lacks count as deleted, which is breaking."`
+	Show         string   `default:"compatible" enum:"breaking,care,compatible" help:"With text output, print changes of this class or worse: breaking, care, compatible."`
+	Tries        tries    `name:"counterexamples" alone:"1000" help:"Print a small object for each breaking change: OLD accepts it, and NEW rejects it or does not store all of its fields. --counterexamples=N evaluates at most N writes for each change. Default of N: 1000." placeholder:"N"`
+	CRD          string   `name:"crd" help:"Name of the registered CRD. Needs --server. Default: the name in NEW." placeholder:"NAME"`
+	Revision     string   `help:"Revision of the registered CRD. Needs --server. Default: the current one." placeholder:"REVISION"`
+	serviceFlags `group:"Service"`
 }
 
-func (*diffCommand) Help() string {
-	return `Reports what changes if NEW replaces OLD. Each change has a class (compatible, care or breaking) for stored objects, for clients that write, and for clients that read. CRDs are paired by name. Other kinds are skipped. With --objects, objects are evaluated under both CRDs. Objects are printed if their results differ.
+// newDiff declares crdeval diff.
+func newDiff(i *invocation) *cobra.Command {
+	return i.declare(&cobra.Command{
+		Use: "diff", GroupID: groupEvaluate,
+		Short: "Report the changes between CRDs, and what they break.",
+		Long: `Reports what changes if NEW replaces OLD. Each change has a class (compatible, care or breaking) for stored objects, for clients that write, and for clients that read. CRDs are paired by name. Other kinds are skipped. With --objects, objects are evaluated under both CRDs. Objects are printed if their results differ.
 
-Exit code 0: no change has the class of --fail-on or worse. Exit code 1: a change has that class or worse. Exit code 2: a document could not be compared, or the usage is wrong. If NEW is rejected, or if an object is newly rejected or loses fields, this counts as breaking.`
+Exit code 0: no change has the class of --fail-on or worse. Exit code 1: a change has that class or worse. Exit code 2: a document could not be compared, or the usage is wrong. If NEW is rejected, or if an object is newly rejected or loses fields, this counts as breaking.`,
+		Example: `  crdeval diff old.yaml new.yaml
+  crdeval diff old/ new/ --counterexamples --show breaking
+  crdeval diff old.yaml new.yaml --objects live.yaml`,
+	}, &diffCommand{})
 }
 
 func (c *diffCommand) Validate() error {

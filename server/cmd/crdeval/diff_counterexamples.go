@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/crdeval/crdeval/engine/diff"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
@@ -18,17 +16,9 @@ type tries int32
 // maxTries is the limit of the API.
 const maxTries = 100_000
 
-// IsBool makes the number optional.
-func (*tries) IsBool() bool { return true }
-
-// Decode reads the value of the flag.
-func (t *tries) Decode(c *kong.DecodeContext) error {
-	if c.Scan.Peek().Type != kong.FlagValueToken {
-		*t = diff.DefaultTries
-		return nil
-	}
-	text := fmt.Sprint(c.Scan.Pop().Value)
-	n, err := strconv.Atoi(text)
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (t *tries) UnmarshalText(text []byte) error {
+	n, err := strconv.Atoi(string(text))
 	if err != nil || n < 1 || n > maxTries {
 		return fmt.Errorf("%q is not a number of tries: it must be from 1 to %d", text, maxTries)
 	}

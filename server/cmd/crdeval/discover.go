@@ -8,19 +8,26 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/spf13/cobra"
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
 )
 
 type discoverCommand struct {
-	Files      []string `arg:"" optional:"" help:"Files or directories with CRDs; - for stdin." name:"file"`
-	Output     string   `short:"o" default:"text" enum:"text,wide,json" help:"text, wide: like kubectl api-resources; json: the aggregated discovery document (apidiscovery.k8s.io/v2)."`
-	Categories []string `help:"Comma-separated categories. Print only resources that are in each of them." placeholder:"NAME"`
-	NoHeaders  bool     `help:"Print no headers."`
-	serviceFlags
+	Files        []string `arg:"" optional:"" help:"Files or directories with CRDs; - for stdin." name:"file" ext:"yaml,yml,json"`
+	Output       string   `short:"o" placeholder:"FORMAT" default:"text" enum:"text,wide,json" help:"text, wide: like kubectl api-resources; json: the aggregated discovery document (apidiscovery.k8s.io/v2)."`
+	Categories   []string `help:"Comma-separated categories. Print only resources that are in each of them." placeholder:"NAME"`
+	NoHeaders    bool     `help:"Print no headers."`
+	serviceFlags `group:"Service"`
 }
 
-func (*discoverCommand) Help() string {
-	return `Prints the resources that an API server serves for the CRDs: name, short names, preferred version, scope, kind, and with -o wide verbs and categories. Other kinds are skipped. With --server, prints the resources of a catalog.` + publishedExitCodes
+// newDiscover declares crdeval discover.
+func newDiscover(i *invocation) *cobra.Command {
+	return i.declare(&cobra.Command{
+		Use: "discover", GroupID: groupPublish,
+		Short:   "List the resources of CRDs, like kubectl api-resources.",
+		Long:    `Prints the resources that an API server serves for the CRDs: name, short names, preferred version, scope, kind, and with -o wide verbs and categories. Other kinds are skipped. With --server, prints the resources of a catalog.` + publishedExitCodes,
+		Example: `  crdeval discover -o wide crds/`,
+	}, &discoverCommand{})
 }
 
 func (c *discoverCommand) Validate() error { return c.eitherFilesOrServer(c.Files, missingFiles) }

@@ -5,22 +5,33 @@ import (
 	"errors"
 	"io"
 
+	"github.com/spf13/cobra"
+
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/commandline"
 )
 
 type explainCommand struct {
-	Path       string   `arg:"" name:"type" help:"TYPE[.FIELD]...: a resource or a field, such as crontabs.spec.replicas. TYPE is any name of the resource, optionally with its group: crontabs.stable.example.com."`
-	CRDs       []string `name:"crds" help:"File or directory with CRDs; - for stdin." placeholder:"FILE" sep:"none"`
-	APIVersion string   `name:"api-version" help:"Group and version. Default: the served version with the highest priority." placeholder:"GROUP/VERSION"`
-	Recursive  bool     `short:"R" help:"Also list the fields of fields."`
-	MaxDepth   int32    `default:"0" help:"With --recursive, maximum depth of fields. 0: unlimited." placeholder:"N"`
-	serviceFlags
+	Path         string   `arg:"" name:"type" help:"TYPE[.FIELD]...: a resource or a field, such as crontabs.spec.replicas. TYPE is any name of the resource, optionally with its group: crontabs.stable.example.com."`
+	CRDs         []string `name:"crds" help:"File or directory with CRDs; - for stdin." placeholder:"FILE" ext:"yaml,yml,json" sep:"none"`
+	APIVersion   string   `name:"api-version" help:"Group and version. Default: the served version with the highest priority." placeholder:"GROUP/VERSION"`
+	Recursive    bool     `short:"R" help:"Also list the fields of fields."`
+	MaxDepth     int32    `default:"0" help:"With --recursive, maximum depth of fields. 0: unlimited." placeholder:"N"`
+	serviceFlags `group:"Service"`
 }
 
-func (*explainCommand) Help() string {
-	return `Prints what kubectl explain prints about a resource or a field: types, descriptions, required fields, enum values. With --server, explains the resources of a catalog. Fields of list items and map values follow the name of the list or map: crontabs.spec.containers.image. If several CRDs match, the first by group is explained.
+// newExplain declares crdeval explain.
+func newExplain(i *invocation) *cobra.Command {
+	return i.declare(&cobra.Command{
+		Use: "explain", GroupID: groupPublish,
+		Short: "Explain a resource or field of CRDs, like kubectl explain.",
+		Long: `Prints what kubectl explain prints about a resource or a field: types, descriptions, required fields, enum values. With --server, explains the resources of a catalog. Fields of list items and map values follow the name of the list or map: crontabs.spec.containers.image. If several CRDs match, the first by group is explained.
 
-Exit code 0: success. Exit code 1: a CRD is rejected. It is reported on stderr and omitted. Exit code 2: the resource, version or field does not exist, a document could not be read, or the usage is wrong.`
+Exit code 0: success. Exit code 1: a CRD is rejected. It is reported on stderr and omitted. Exit code 2: the resource, version or field does not exist, a document could not be read, or the usage is wrong.`,
+		Annotations: map[string]string{commandline.Instead: "use --crds for files with CRDs"},
+		Example: `  crdeval explain crontabs.spec.replicas --crds crds/
+  crdeval explain crontabs -R --crds crds/`,
+	}, &explainCommand{})
 }
 
 func (c *explainCommand) Validate() error {

@@ -85,7 +85,7 @@ func TestGolden(t *testing.T) {
 		{"admit-usage-now", "admit -o table --now tomorrow admit-new.yaml"},
 		{"admit-usage-token", "admit --token x admit-new.yaml"},
 		{"admit-usage-catalog", "admit --catalog x admit-new.yaml"},
-		{"admit-usage-minor", "admit --kubernetes-minor 99 admit-new.yaml"},
+		{"admit-usage-kubernetes", "admit --kubernetes 1.99 admit-new.yaml"},
 		{"admit-unreadable-crd", "admit admit-unreadable-crd.yaml admit-new.yaml"},
 		{"explain-usage-depth", "explain --crds admit-crd.yaml kites --max-depth 2"},
 		{"explain-usage-negative", "explain --crds admit-crd.yaml kites -R --max-depth=-1"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/spf13/cobra"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
@@ -13,13 +14,19 @@ import (
 )
 
 type healthcheckCommand struct {
-	GRPCAddress []string      `name:"grpc-address" default:"localhost:9090" sep:"," help:"Address of the service. If the value is a comma-separated list, the first address is used."`
+	GRPCAddress []string      `name:"grpc-address" default:"localhost:9090" help:"Address of the service. If the value is a comma-separated list, the first address is used."`
 	Timeout     time.Duration `default:"3s" help:"Maximum time to wait for an answer."`
 	tlsFlags
 }
 
-func (*healthcheckCommand) Help() string {
-	return "Exit code 0: the service is serving. Exit code 1: it is not, or cannot be reached. Exit code 2: wrong usage."
+// newHealthcheck declares crdeval healthcheck.
+func newHealthcheck(i *invocation) *cobra.Command {
+	return i.declare(&cobra.Command{
+		Use: "healthcheck", GroupID: groupServe,
+		Short:   "Report whether a service is serving.",
+		Long:    "Exit code 0: the service is serving. Exit code 1: it is not, or cannot be reached. Exit code 2: wrong usage.",
+		Example: `  crdeval healthcheck --grpc-address localhost:9090`,
+	}, &healthcheckCommand{})
 }
 
 // Validate rejects an empty list of addresses.

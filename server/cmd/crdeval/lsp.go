@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
+
+	"github.com/spf13/cobra"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
@@ -16,25 +17,28 @@ import (
 )
 
 type lspCommand struct {
-	CRDs            []string `name:"crds" help:"File, directory or https:// URL with CRDs, in addition to those of the workspace. Directories include their subdirectories." placeholder:"FILE" sep:"none"`
-	Exclude         []string `help:"Skip files and directories that match this glob. Repeatable." placeholder:"GLOB" sep:"none"`
-	SkipKind        []string `help:"Skip objects of this kind. Repeatable." placeholder:"KIND[.GROUP]"`
-	FieldValidation string   `default:"" enum:",strict,warn,ignore" help:"Report unknown and duplicate fields as errors (strict) or as warnings (warn). ignore: report only unknown fields with a hint, as notes. Default: strict." placeholder:"MODE"`
-	Namespace       string   `short:"n" help:"Namespace of objects without one. Default: default." placeholder:"NAME"`
-	KubernetesMinor int      `default:"0" help:"Check CRDs as Kubernetes 1.N does. Default: the latest supported version." placeholder:"N"`
-	Config          string   `env:"-" help:"File with settings. Default: .crdeval.yaml in the first folder of the workspace, or in the nearest parent within the repository." placeholder:"FILE"`
-	Stdio           bool     `env:"-" hidden:"" help:"Ignored: the server always uses stdin and stdout."`
+	CRDs            []string          `name:"crds" help:"File, directory or https:// URL with CRDs, in addition to those of the workspace. Directories include their subdirectories." placeholder:"FILE" ext:"yaml,yml,json" sep:"none"`
+	Exclude         []string          `help:"Skip files and directories that match this glob. Repeatable." placeholder:"GLOB" sep:"none"`
+	SkipKind        []string          `help:"Skip objects of this kind. Repeatable." placeholder:"KIND[.GROUP]"`
+	FieldValidation string            `default:"" enum:",strict,warn,ignore" help:"Report unknown and duplicate fields as errors (strict) or as warnings (warn). ignore: report only unknown fields with a hint, as notes. Default: strict." placeholder:"MODE"`
+	Namespace       string            `short:"n" help:"Namespace of objects without one. Default: default." placeholder:"NAME"`
+	Kubernetes      kubernetesVersion `help:"Check CRDs as this version of Kubernetes does, such as 1.34. Default: the latest supported version." placeholder:"VERSION"`
+	Config          string            `env:"-" file:"-" ext:"yaml,yml" help:"File with settings. Default: .crdeval.yaml in the first folder of the workspace, or in the nearest parent within the repository." placeholder:"FILE"`
+	Stdio           bool              `env:"-" hidden:"" help:"Ignored: the server always uses stdin and stdout."`
 }
 
-func (*lspCommand) Help() string {
-	return `Runs a language server on stdin and stdout. Editors start it. It checks objects and CRDs in YAML and JSON files as an API server does, and offers documentation, completion and quick fixes.
+// newLsp declares crdeval lsp.
+func newLsp(i *invocation) *cobra.Command {
+	return i.declare(&cobra.Command{
+		Use: "lsp", GroupID: groupServe,
+		Short: "Run a language server for editors, on stdin and stdout.",
+		Long: `Runs a language server on stdin and stdout. Editors start it. It checks objects and CRDs in YAML and JSON files as an API server does, and offers documentation, completion and quick fixes.
 
 It reads CRDs from the files of the workspace and from --crds. It skips Helm templates, kustomizations and their patches. Flags take precedence over .crdeval.yaml. In this file, the section lsp takes precedence over the section admit, and admit over the top level.
 
-Exit code 0: the client stopped the server. Exit code 1: the client stopped it without the request shutdown. Exit code 2: the connection was lost, or the usage is wrong. docs/editors.md describes how to configure editors.`
+Exit code 0: the client stopped the server. Exit code 1: the client stopped it without the request shutdown. Exit code 2: the connection was lost, or the usage is wrong. docs/editors.md describes how to configure editors.`,
+	}, &lspCommand{})
 }
-
-func (c *lspCommand) Validate() error { return validateMinor(c.KubernetesMinor) }
 
 // Run serves until the client stops the server.
 func (c *lspCommand) Run(ctx context.Context, env environment) error {
@@ -62,16 +66,13 @@ func (c *lspCommand) settings(root string) (lsp.Settings, error) {
 		return lsp.Settings{}, err
 	}
 	merged, invalid := c.withConfig(working)
-	if minor := validateMinor(merged.KubernetesMinor); minor != nil {
-		invalid, merged.KubernetesMinor = errors.Join(invalid, minor), 0
-	}
 	filter, err := newFilter(working, merged.Exclude, true)
 	if err != nil {
 		filter, _ = newFilter(working, nil, true)
 		invalid = errors.Join(invalid, err)
 	}
 	settings := lsp.Settings{
-		FieldValidation: engine.FieldValidationStrict, KubernetesMinor: merged.KubernetesMinor, Namespace: "default",
+		FieldValidation: engine.FieldValidationStrict, KubernetesMinor: merged.Kubernetes.minor(), Namespace: "default",
 		Filter: filter, SkipKind: func(apiVersion, kind string) bool {
 			s := new(workspace.Manifest)
 			s.APIVersion, s.Kind = apiVersion, kind
@@ -117,7 +118,7 @@ func (c *lspCommand) withConfig(working string) (lspCommand, error) {
 	setting := func(flag string) []string {
 		for _, section := range []string{"lsp", "admit", ""} {
 			if value := config.settings[section][flag]; value != nil {
-				return config.texts(flag, value)
+				return config.texts(value)
 			}
 		}
 		return nil
@@ -126,6 +127,11 @@ func (c *lspCommand) withConfig(working string) (lspCommand, error) {
 		"skip-kind": &merged.SkipKind} {
 		if len(*list) == 0 {
 			*list = setting(flag)
+			if flag == "crds" {
+				for i := range *list {
+					(*list)[i] = config.path((*list)[i])
+				}
+			}
 		}
 	}
 	for flag, text := range map[string]*string{"field-validation": &merged.FieldValidation,
@@ -138,9 +144,9 @@ func (c *lspCommand) withConfig(working string) (lspCommand, error) {
 		return merged, fmt.Errorf("%s: field-validation is %q: it must be strict, warn or ignore", name,
 			merged.FieldValidation)
 	}
-	if values := setting("kubernetes-minor"); merged.KubernetesMinor == 0 && len(values) > 0 {
-		if merged.KubernetesMinor, err = strconv.Atoi(values[0]); err != nil {
-			return merged, fmt.Errorf("%s: kubernetes-minor is %q: it must be a number", name, values[0])
+	if values := setting("kubernetes"); merged.Kubernetes == "" && len(values) > 0 {
+		if err := merged.Kubernetes.UnmarshalText([]byte(values[0])); err != nil {
+			return merged, fmt.Errorf("%s: kubernetes: %w", name, err)
 		}
 	}
 	sources, err := config.sourceFiles()

@@ -10,14 +10,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/resume"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/terminal"
 )
 
 type migrateCommand struct {
-	Files []string `arg:"" optional:"" help:"Files or directories with stored objects; - for stdin. Files with one JSON object per line can have any size. With --kubeconfig or --context: the name of the CRD." name:"file"`
-	CRDs  []string `name:"crds" help:"File or directory with CRDs and conversion rules." placeholder:"FILE" sep:"none"`
+	Files []string `arg:"" optional:"" help:"Files or directories with stored objects; - for stdin. Files with one JSON object per line can have any size. With --kubeconfig or --context: the name of the CRD." name:"file" ext:"yaml,yml,json"`
+	CRDs  []string `name:"crds" help:"File or directory with CRDs and conversion rules." placeholder:"FILE" ext:"yaml,yml,json" sep:"none"`
 	CRD   string   `name:"crd" help:"Name of the CRD to migrate. Default: the CRD of each object. Required for a cluster and with --write." placeholder:"NAME"`
 	inputFlags
 
@@ -25,14 +27,18 @@ type migrateCommand struct {
 	Context    string `help:"Migrate objects in the cluster of this context of the kubeconfig file. Default file: as for kubectl." placeholder:"NAME"`
 	Write      bool   `help:"In a cluster: update each object without a change, so that it is stored in the storage version. Then set status.storedVersions of the CRD. With --server: set the stored versions of the CRD in the catalog."`
 
-	Out      string `help:"Directory for the migrated objects, one file per object. Default: stdout, one object per line." placeholder:"DIR"`
-	State    string `help:"File for the progress. A run with the same file continues where the last one ended." placeholder:"FILE"`
-	Progress string `default:"auto" enum:"auto,always,never" help:"Print the progress of long runs on stderr. auto: on a terminal."`
-	serviceFlags
+	Out          string `help:"Directory for the migrated objects, one file per object. Default: stdout, one object per line." placeholder:"DIR"`
+	State        string `help:"File for the progress. A run with the same file continues where the last one ended." placeholder:"FILE"`
+	Progress     string `default:"auto" enum:"auto,always,never" help:"Print the progress of long runs on stderr. auto: on a terminal."`
+	serviceFlags `group:"Service"`
 }
 
-func (*migrateCommand) Help() string {
-	return `Reads objects at any version, and prints them as JSON at the storage version, as an API server reads them: pruned, with defaults, and converted. Objects that already have the storage version are printed unchanged. Errors of objects do not end the run, and are listed at its end.
+// newMigrate declares crdeval migrate.
+func newMigrate(i *invocation) *cobra.Command {
+	return i.declare(&cobra.Command{
+		Use: "migrate", GroupID: groupConvert,
+		Short: "Migrate stored objects to the storage version of their CRD.",
+		Long: `Reads objects at any version, and prints them as JSON at the storage version, as an API server reads them: pruned, with defaults, and converted. Objects that already have the storage version are printed unchanged. Errors of objects do not end the run, and are listed at its end.
 
 Reports rejected CRDs and conversion rules, and does not migrate the objects of these CRDs. With --crd, the other CRDs need not be valid.
 
@@ -40,7 +46,10 @@ With --kubeconfig or --context, reads the objects of a cluster in pages. Without
 
 SIGINT and SIGTERM end the run after the current object. With --state, the next run continues there. If the process is killed, the next run repeats at most the last page of a cluster, or the last 200 documents of files. Writing an object again changes nothing.
 
-Exit code 0: all objects are migrated. Exit code 1: the CRD of --crd or its rules are rejected, or an object cannot be migrated. Exit code 2: the run was interrupted, files or the cluster could not be read, or the usage is wrong.`
+Exit code 0: all objects are migrated. Exit code 1: the CRD of --crd or its rules are rejected, or an object cannot be migrated. Exit code 2: the run was interrupted, files or the cluster could not be read, or the usage is wrong.`,
+		Example: `  crdeval migrate --crds crds/ - <stored.ndjson >migrated.ndjson
+  crdeval migrate --context prod crontabs.example.com --write --state migration.json`,
+	}, &migrateCommand{})
 }
 
 // inCluster reports whether the objects of a cluster are migrated.
@@ -56,7 +65,7 @@ func (c *migrateCommand) Validate() error {
 	case c.inCluster() && c.Server != "":
 		return errors.New("--server cannot be used with --kubeconfig and --context")
 	case !c.inCluster() && len(c.Files) == 0:
-		return errors.New(`expected "<file> ...", --kubeconfig or --context`)
+		return errors.New(`expected FILE..., --kubeconfig or --context`)
 	case !c.inCluster() && len(c.CRDs) == 0 && c.Server == "":
 		return errors.New("missing flags: --crds=FILE, or --server")
 	case c.inCluster() && c.CRD == "", c.Write && c.CRD == "":

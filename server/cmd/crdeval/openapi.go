@@ -10,19 +10,27 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/crdeval/crdeval/engine/workspace"
 )
 
 type openapiCommand struct {
-	Files      []string `arg:"" optional:"" help:"Files or directories with CRDs; - for stdin." name:"file"`
-	Spec       string   `default:"v3" enum:"v3,v2" help:"v3: the document of one group and version; v2: the document of all groups and versions."`
-	APIVersion string   `name:"api-version" help:"Group and version of the v3 document. Needed if there are several." placeholder:"GROUP/VERSION"`
-	Compact    bool     `help:"Print the document on one line."`
-	serviceFlags
+	Files        []string `arg:"" optional:"" help:"Files or directories with CRDs; - for stdin." name:"file" ext:"yaml,yml,json"`
+	Spec         string   `default:"v3" enum:"v3,v2" help:"v3: the document of one group and version; v2: the document of all groups and versions."`
+	APIVersion   string   `name:"api-version" help:"Group and version of the v3 document. Needed if there are several." placeholder:"GROUP/VERSION"`
+	Compact      bool     `help:"Print the document on one line."`
+	serviceFlags `group:"Service"`
 }
 
-func (*openapiCommand) Help() string {
-	return `Prints the OpenAPI document that an API server publishes for the CRDs, as kubectl get --raw /openapi/v3/apis/GROUP/VERSION does. Use it to generate clients and documentation. Other kinds are skipped. With --server, prints the document of a catalog.` + publishedExitCodes
+// newOpenapi declares crdeval openapi.
+func newOpenapi(i *invocation) *cobra.Command {
+	return i.declare(&cobra.Command{
+		Use: "openapi", GroupID: groupPublish,
+		Short:   "Print the OpenAPI document of CRDs.",
+		Long:    `Prints the OpenAPI document that an API server publishes for the CRDs, as kubectl get --raw /openapi/v3/apis/GROUP/VERSION does. Use it to generate clients and documentation. Other kinds are skipped. With --server, prints the document of a catalog.` + publishedExitCodes,
+		Example: `  crdeval openapi --api-version stable.example.com/v1 crds/`,
+	}, &openapiCommand{})
 }
 
 func (c *openapiCommand) Validate() error { return c.eitherFilesOrServer(c.Files, missingFiles) }

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/crdeval/crdeval/server/editor/playground"
 	"github.com/crdeval/crdeval/server/transport"
 )
@@ -21,10 +23,16 @@ type playgroundCommand struct {
 	Open    bool   `help:"Open the page in the default browser."`
 }
 
-func (*playgroundCommand) Help() string {
-	return `Serves a web page that evaluates a CRD and an object while you type, as an API server does. It stores nothing. The command runs until SIGTERM or SIGINT.
+// newPlayground declares crdeval playground.
+func newPlayground(i *invocation) *cobra.Command {
+	return i.declare(&cobra.Command{
+		Use: "playground", GroupID: groupServe,
+		Short: "Serve a page that evaluates CRDs and objects while you type.",
+		Long: `Serves a web page that evaluates a CRD and an object while you type, as an API server does. It stores nothing. The command runs until SIGTERM or SIGINT.
 
-Exit code 0: stopped by a signal. Exit code 2: the address cannot be used, or the binary was built without the page.`
+Exit code 0: stopped by a signal. Exit code 2: the address cannot be used, or the binary was built without the page.`,
+		Example: `  crdeval playground --open`,
+	}, &playgroundCommand{})
 }
 
 // Validate rejects addresses that a browser cannot open.

@@ -18,7 +18,10 @@ type ciFlags struct {
 	Repository bool     `help:"Check a repository: like --recursive and --skip-other-kinds. Also skip templates: documents that are not YAML, in files with {{ or {%."`
 	Exclude    []string `help:"Skip files and directories that match this glob, such as vendor or deploy/**/generated-*.yaml. Repeatable." placeholder:"GLOB" sep:"none"`
 	SkipKind   []string `help:"Skip documents of this kind. Repeatable." placeholder:"KIND[.GROUP]"`
-	Config     string   `env:"-" help:"File with settings. Default: .crdeval.yaml in the working directory, or in the nearest parent within the repository." placeholder:"FILE"`
+	Config     string   `env:"-" file:"-" ext:"yaml,yml" help:"File with settings. Default: .crdeval.yaml in the working directory, or in the nearest parent within the repository." placeholder:"FILE"`
+
+	section string // of the configuration file: the name of the command
+	config  *configFile
 }
 
 // skipReason returns why a document is skipped, or "".

@@ -25,7 +25,7 @@ const publishedExitCodes = `
 Exit code 0: success. Exit code 1: a CRD is rejected. It is reported on stderr and omitted. Exit code 2: a document could not be read, or the usage is wrong.`
 
 // missingFiles is the error for a command without files and without --server.
-const missingFiles = `expected "<file> ...", or --server`
+const missingFiles = `expected FILE..., or --server`
 
 // registerAndPrint registers the CRDs of files, if any, calls print, and returns errRejected if a CRD was rejected.
 func registerAndPrint[R registrar](

@@ -38,7 +38,7 @@ type evaluation interface {
 // open returns what the flags select. The caller closes it.
 func (f *serviceFlags) open() (evaluation, error) {
 	if f.Server == "" {
-		return newLocal(f.KubernetesMinor), nil
+		return newLocal(f.Kubernetes.minor()), nil
 	}
 	return f.dial()
 }

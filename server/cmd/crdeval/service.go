@@ -10,15 +10,14 @@ import (
 	"strings"
 
 	crdeval "github.com/crdeval/crdeval/clients/go"
-	"github.com/crdeval/crdeval/engine"
 )
 
 // serviceFlags select what evaluates: the engine in this process, or the service of --server.
 type serviceFlags struct {
-	KubernetesMinor int    `default:"0" help:"Check CRDs as Kubernetes 1.N does. Default: the latest supported version." placeholder:"N"`
-	Server          string `help:"Use the service at HOST:PORT or unix:///PATH (gRPC). Default: evaluate in this process." placeholder:"ADDRESS"`
-	Catalog         string `default:"default" help:"Catalog of the service. Needs --server."`
-	Token           string `help:"Bearer token. Needs --server. Prefer the environment variable." placeholder:"TOKEN"`
+	Kubernetes kubernetesVersion `help:"Check CRDs as this version of Kubernetes does, such as 1.34. Default: the latest supported version." placeholder:"VERSION"`
+	Server     string            `help:"Use the service at HOST:PORT or unix:///PATH (gRPC). Default: evaluate in this process." placeholder:"ADDRESS"`
+	Catalog    string            `default:"default" placeholder:"NAME" help:"Catalog of the service. Needs --server."`
+	Token      string            `help:"Bearer token. Needs --server. Prefer the environment variable." placeholder:"TOKEN"`
 	tlsFlags
 }
 
@@ -27,16 +26,8 @@ func (f *serviceFlags) validate() error {
 	switch {
 	case f.Server == "" && (f.Catalog != "default" || f.Token != "" || f.set()):
 		return errors.New("--catalog, --token and the TLS flags need --server")
-	case f.Server != "" && f.KubernetesMinor != 0:
-		return errors.New("--kubernetes-minor cannot be used with --server: the catalog determines the version")
-	}
-	return validateMinor(f.KubernetesMinor)
-}
-
-// validateMinor checks --kubernetes-minor.
-func validateMinor(minor int) error {
-	if minor != 0 && (minor < engine.OldestMinor || minor > engine.LatestMinor) {
-		return fmt.Errorf("--kubernetes-minor is %d: it must be from %d to %d", minor, engine.OldestMinor, engine.LatestMinor)
+	case f.Server != "" && f.Kubernetes != "":
+		return errors.New("--kubernetes cannot be used with --server: the catalog determines the version")
 	}
 	return nil
 }

@@ -7,27 +7,33 @@ import (
 	"os"
 	"regexp"
 
+	"github.com/spf13/cobra"
+
 	"github.com/crdeval/crdeval/engine/suite"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/suiterun"
 )
 
 type testCommand struct {
-	Files     []string `arg:"" help:"Files or directories with suites; - for stdin." name:"file"`
-	CRDs      []string `name:"crds" help:"File or directory with CRDs, in addition to those of the suites. For suites in OpenShift's format, they replace the CRDs of the project." placeholder:"FILE" sep:"none"`
+	Files     []string `arg:"" help:"Files or directories with suites; - for stdin." name:"file" ext:"yaml,yml,json"`
+	CRDs      []string `name:"crds" help:"File or directory with CRDs, in addition to those of the suites. For suites in OpenShift's format, they replace the CRDs of the project." placeholder:"FILE" ext:"yaml,yml,json" sep:"none"`
 	Names     string   `name:"run" help:"Run only the tests whose names match this regular expression." placeholder:"REGEXP"`
-	Output    string   `short:"o" default:"text" enum:"text,json,junit,sarif,github" help:"text; json: a line for each test; junit: a test case for each test; sarif: a SARIF 2.1.0 log; github: GitHub Actions annotations."`
+	Output    string   `short:"o" placeholder:"FORMAT" default:"text" enum:"text,json,junit,sarif,github" help:"text; json: a line for each test; junit: a test case for each test; sarif: a SARIF 2.1.0 log; github: GitHub Actions annotations."`
 	Coverage  bool     `help:"Also print the rules, defaults, enum values and branches of anyOf and oneOf that no test uses. Needs -o text or json."`
 	Recursive bool     `short:"R" help:"Include subdirectories of directories. Like kubectl, does not follow symbolic links to directories."`
 	Verbose   bool     `short:"v" help:"With text output, also list the tests that passed and the files without suites."`
 	watchFlags
-	mutateFlags
-	serviceFlags
+	mutateFlags  `group:"Mutation"`
+	serviceFlags `group:"Service"`
 
 	names *regexp.Regexp
 }
 
-func (*testCommand) Help() string {
-	return `Runs test suites of CRDs. A suite is a YAML document that names its CRDs and has tests. A test has an object, and what an API server answers to its creation or update: whether it is allowed, the causes of a rejection, the resulting object, and the warnings. For example:
+// newTest declares crdeval test.
+func newTest(i *invocation) *cobra.Command {
+	return i.declare(&cobra.Command{
+		Use: "test", GroupID: groupEvaluate,
+		Short: "Run test suites of CRDs.",
+		Long: `Runs test suites of CRDs. A suite is a YAML document that names its CRDs and has tests. A test has an object, and what an API server answers to its creation or update: whether it is allowed, the causes of a rejection, the resulting object, and the warnings. For example:
 
   crds: crontabs.yaml
   tests:
@@ -37,7 +43,10 @@ func (*testCommand) Help() string {
 
 docs/testing.md describes all fields. Suites in the format of OpenShift's projects (onCreate and onUpdate) run too. With --server, the given CRDs take precedence over registered ones, for this run only.
 
-Exit code 0: all tests pass. Exit code 1: a test fails, or the score of mutants is less than --min-score. Exit code 2: a suite has errors, or a test could not be evaluated, or the usage is wrong. All suites run, even after errors.`
+Exit code 0: all tests pass. Exit code 1: a test fails, or the score of mutants is less than --min-score. Exit code 2: a suite has errors, or a test could not be evaluated, or the usage is wrong. All suites run, even after errors.`,
+		Example: `  crdeval test suites/
+  crdeval test suites/ --run replicas --mutate`,
+	}, &testCommand{})
 }
 
 func (c *testCommand) Validate() (err error) {

@@ -81,7 +81,7 @@ func (e *evaluators) register(ctx context.Context, of *suiteEvaluator, files []s
 	if e.coverage == nil {
 		return nil
 	}
-	return of.cover(ctx, files, engine.Options{KubernetesMinor: e.flags.KubernetesMinor})
+	return of.cover(ctx, files, engine.Options{KubernetesMinor: e.flags.Kubernetes.minor()})
 }
 
 // suiteEvaluator evaluates the tests of a suite, and counts what they reach.

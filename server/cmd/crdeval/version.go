@@ -2,9 +2,12 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/spf13/cobra"
 
 	"github.com/crdeval/crdeval/engine"
 )
@@ -35,8 +38,16 @@ func versionOfProgram() string {
 
 type versionCommand struct{}
 
+// newVersion declares crdeval version.
+func newVersion(i *invocation) *cobra.Command {
+	return i.declare(&cobra.Command{
+		Use: "version", GroupID: groupOther,
+		Short: "Print the version.",
+	}, &versionCommand{})
+}
+
 // Run prints the version of crdeval, of Kubernetes and of Go.
-func (versionCommand) Run(env environment) error {
+func (*versionCommand) Run(_ context.Context, env environment) error {
 	_, err := fmt.Fprintln(env.stdout, versionOfProgram())
 	return err
 }

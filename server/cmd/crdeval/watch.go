@@ -12,7 +12,7 @@ import (
 
 // watchFlags are the flags of commands that can run again when files change.
 type watchFlags struct {
-	Watch bool `env:"-" help:"Run again when an input file changes, or a new file appears in its directory. Ctrl-C ends the command with exit code 0."`
+	Watch bool `env:"-" file:"-" help:"Run again when an input file changes, or a new file appears in its directory. Ctrl-C ends the command with exit code 0."`
 }
 
 var errWatchStdin = errors.New("--watch cannot be used with - (stdin)")

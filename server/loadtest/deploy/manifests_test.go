@@ -9,12 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alecthomas/kong"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
-
-	"github.com/crdeval/crdeval/server/app"
 )
 
 // folder is the folder deploy of the repository.
@@ -68,14 +65,7 @@ func TestWebhookManifestsAgree(t *testing.T) {
 
 // TestSettingsExist finds settings also in comments and in files that are not manifests.
 func TestSettingsExist(t *testing.T) {
-	parser, err := kong.New(&app.Config{}, app.KongOptions()...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var known []string
-	for _, f := range parser.Model.Flags {
-		known = append(known, f.Envs...)
-	}
+	known := variables()
 	files, err := filepath.Glob(folder + "*")
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +113,7 @@ func TestCompose(t *testing.T) {
 		for variable, value := range s.Environment {
 			container.Env = append(container.Env, corev1.EnvVar{Name: variable, Value: value})
 		}
-		config := settings(t, container)
+		config := settingsOf(t, container)
 		for _, port := range s.Ports {
 			inside := port[strings.LastIndexByte(port, ':'):]
 			if ports[port] || !slices.Contains(config.GRPCAddress, inside) && !slices.Contains(config.HTTPAddress, inside) {

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alecthomas/kong"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdeval/crdeval/server/app"
+	"github.com/crdeval/crdeval/server/settings"
 )
 
 // isCrdeval reports whether a container runs crdeval.
@@ -88,7 +88,7 @@ func has[T metav1.Object](all objects, name string) bool {
 // checkServer checks a container that runs crdeval.
 func (p pod) checkServer(t *testing.T, c corev1.Container) {
 	t.Helper()
-	config := settings(t, c)
+	config := settingsOf(t, c)
 	var listening []string
 	for _, address := range slices.Concat(config.GRPCAddress, config.HTTPAddress, []string{config.MetricsAddress}) {
 		if i := strings.LastIndexByte(address, ':'); i >= 0 && !strings.HasPrefix(address, "unix:") && !strings.HasPrefix(address, "127.") {
@@ -155,17 +155,10 @@ func checkMemory(t *testing.T, c corev1.Container, config app.Config, limit app.
 	}
 }
 
-// settings parses the arguments and the environment of a container like crdeval serve in the image.
-func settings(t *testing.T, c corev1.Container) (config app.Config) {
+// settingsOf parses the arguments and the environment of a container like crdeval serve in the image.
+func settingsOf(t *testing.T, c corev1.Container) (config app.Config) {
 	t.Helper()
-	parser, err := kong.New(&config, app.KongOptions()...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var known []string
-	for _, f := range parser.Model.Flags {
-		known = append(known, f.Envs...)
-	}
+	known := variables()
 	arguments := []string{"--grpc-address=:9090", "--http-address=:8080", "--data-dir=/data"} // the environment of the image
 	for _, e := range c.Env {
 		flag, ours := strings.CutPrefix(e.Name, "CRDEVAL_")
@@ -183,8 +176,17 @@ func settings(t *testing.T, c corev1.Container) (config app.Config) {
 		flag, _, _ := strings.Cut(a, "=")
 		arguments = append(slices.DeleteFunc(arguments, func(a string) bool { return strings.HasPrefix(a, flag+"=") }), a)
 	}
-	if _, err := parser.Parse(arguments); err != nil {
+	config, err := app.Defaults(arguments...)
+	if err != nil {
 		t.Errorf("%s: %v: %v", c.Name, arguments, err)
 	}
 	return config
+}
+
+// variables returns the environment variables of crdeval serve.
+func variables() (names []string) {
+	for _, o := range settings.Declare(&app.Config{}, app.EnvironmentPrefix).Settings {
+		names = append(names, o.Variable)
+	}
+	return names
 }

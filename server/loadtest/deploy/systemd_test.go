@@ -40,7 +40,7 @@ func TestUnit(t *testing.T) {
 	command := strings.Fields(u["ExecStart"])
 	name, value, _ := strings.Cut(u["Environment"], "=")
 	container := corev1.Container{Name: "unit", Args: command[1:], Env: []corev1.EnvVar{{Name: name, Value: value}}}
-	config := settings(t, container)
+	config := settingsOf(t, container)
 	if config.DataDir != "/var/lib/"+u["StateDirectory"] {
 		t.Errorf("the store is in %s, the unit may write to /var/lib/%s", config.DataDir, u["StateDirectory"])
 	}

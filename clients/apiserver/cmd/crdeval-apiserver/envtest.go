@@ -28,7 +28,7 @@ type envtestCommand struct {
 }
 
 // Run links the programs that envtest starts to this command.
-func (c *envtestCommand) Run(stdout printer) error {
+func (c *envtestCommand) Run(stdout io.Writer) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -53,12 +53,9 @@ func (c *envtestCommand) Run(stdout printer) error {
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(stdout.w, "export KUBEBUILDER_ASSETS=%s\n", dir)
+	_, err = fmt.Fprintf(stdout, "export KUBEBUILDER_ASSETS=%s\n", dir)
 	return err
 }
-
-// printer is where commands print results.
-type printer struct{ w io.Writer }
 
 // runAs runs the program that the command is named after. It returns false if that is the command itself.
 func runAs(ctx context.Context, name string, args []string, stderr io.Writer) (code int, ok bool) {

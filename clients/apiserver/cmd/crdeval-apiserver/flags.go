@@ -23,11 +23,11 @@ const (
 // serveCommand has the settings of the server. Precedence: flag, environment variable, default.
 type serveCommand struct {
 	Address    string   `default:"localhost:6443" help:"Address to listen on: host:port, or :port for all interfaces. Port 0: a free port." group:"Network"`
-	Hostname   []string `sep:"," help:"Comma-separated names and IP addresses at which clients reach the server. They are in the self-signed certificate, and the first one is in the kubeconfig." placeholder:"NAME" group:"Network"`
-	DataDir    string   `default:"apiserver-data" help:"Directory of the embedded etcd, of the self-signed certificate and of the admin token. Only one process can use it." group:"Storage"`
+	Hostname   []string `help:"Comma-separated names and IP addresses at which clients reach the server. They are in the self-signed certificate, and the first one is in the kubeconfig." placeholder:"NAME" group:"Network"`
+	DataDir    string   `default:"apiserver-data" help:"Directory of the embedded etcd, of the self-signed certificate and of the admin token. Only one process can use it." placeholder:"DIR" group:"Storage"`
 	Kubeconfig string   `help:"File to which a kubeconfig with the admin token is written, with mode 0600. Default: kubeconfig in --data-dir." placeholder:"FILE" group:"Storage"`
 
-	EtcdServers  []string `sep:"," help:"Comma-separated URLs of an etcd to use instead of the embedded one." placeholder:"URL" group:"Storage"`
+	EtcdServers  []string `help:"Comma-separated URLs of an etcd to use instead of the embedded one." placeholder:"URL" group:"Storage"`
 	EtcdPrefix   string   `default:"/registry" help:"Prefix of the keys in etcd." group:"Storage"`
 	EtcdCAFile   string   `name:"etcd-cafile" help:"PEM file with the CAs of --etcd-servers." placeholder:"FILE" group:"Storage"`
 	EtcdCertFile string   `name:"etcd-certfile" help:"PEM file with the client certificate for --etcd-servers." placeholder:"FILE" group:"Storage"`
@@ -37,7 +37,7 @@ type serveCommand struct {
 	TLSPrivateKeyFile string `name:"tls-private-key-file" help:"PEM file with the private key of --tls-cert-file." placeholder:"FILE" group:"Security"`
 	ClientCAFile      string `name:"client-ca-file" help:"PEM file with the CAs of client certificates. The common name is the user, the organizations are the groups. Reloaded when it changes." placeholder:"FILE" group:"Security"`
 	TokenAuthFile     string `help:"CSV file with bearer tokens. A line is token,user,uid,\"group1,group2\". Reloaded when it changes." placeholder:"FILE" group:"Security"`
-	AuthorizationMode string `help:"AlwaysAllow: every authenticated caller may do everything. RBAC: roles and bindings decide. Default: AlwaysAllow if --address is a loopback address, else RBAC." placeholder:"MODE" group:"Security"`
+	AuthorizationMode string `enum:",AlwaysAllow,RBAC" help:"AlwaysAllow: every authenticated caller may do everything. RBAC: roles and bindings decide. Default: AlwaysAllow if --address is a loopback address, else RBAC." placeholder:"MODE" group:"Security"`
 
 	Evaluator      string `default:"in-process" enum:"in-process,sidecar" help:"Where objects are evaluated: in-process, or sidecar for a crdeval server at --sidecar." group:"Evaluation"`
 	Sidecar        string `help:"Address of a crdeval server that evaluates objects, such as unix:///run/crdeval/grpc.sock. Implies --evaluator=sidecar. Writes and most reads of custom resources are rejected with 503 while it cannot be reached." placeholder:"ADDRESS" group:"Evaluation"`
@@ -45,7 +45,7 @@ type serveCommand struct {
 
 	Kinds bool `name:"kubernetes-kinds" help:"Serve the common resources of Kubernetes too, such as pods, secrets and leases, and call admission webhooks. No controller acts on the resources, and only their metadata is validated." group:"Resources"`
 
-	LogLevel slog.Level `default:"info" help:"Lowest level to log: debug, info, warn, error." group:"Logging"`
+	LogLevel slog.Level `default:"info" enum:"debug,info,warn,error" help:"Lowest level to log: debug, info, warn, error." group:"Logging"`
 }
 
 // Validate returns all errors in the settings. The content of files is checked when they are read.
@@ -90,11 +90,6 @@ func (c *serveCommand) Validate() error {
 		} else {
 			_ = f.Close() // it was only read
 		}
-	}
-	switch c.AuthorizationMode {
-	case "", alwaysAllow, roleBased:
-	default:
-		wrong("authorization-mode", c.AuthorizationMode, "must be %s or %s", alwaysAllow, roleBased)
 	}
 	if c.Evaluator == "sidecar" && c.Sidecar == "" {
 		wrong("evaluator", c.Evaluator, "set --sidecar to the address of a crdeval server")

@@ -7,24 +7,24 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"syscall"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
+
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/commandline"
+	"github.com/crdeval/crdeval/server/settings"
 )
 
 // exitError is the exit code for wrong usage and for a server that cannot run.
 const exitError = 2
-
-type cli struct {
-	Serve   serveCommand   `cmd:"" help:"Run the API server, with its storage and a kubeconfig for kubectl."`
-	Envtest envtestCommand `cmd:"" help:"Write a directory for KUBEBUILDER_ASSETS, with which tests that use envtest start this server."`
-}
 
 func main() {
 	ctx, stop := withSignals()
@@ -43,49 +43,49 @@ func withSignals() (ctx context.Context, stop context.CancelFunc) {
 	return ctx, stop
 }
 
-// exited carries the exit code of kong, as after --help, out of the parser.
-type exited int
+const (
+	about       = "Serves custom resources as a Kubernetes API server does, without a cluster."
+	description = about + `
 
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int) {
-	defer func() {
-		if p := recover(); p != nil {
-			e, ok := p.(exited)
-			if !ok {
-				panic(p)
-			}
-			code = int(e)
-		}
-	}()
-	parser, err := kong.New(&cli{},
-		kong.Name("crdeval-apiserver"),
-		kong.Description("Serves custom resources as a Kubernetes API server does, without a cluster."),
-		kong.DefaultEnvars("CRDEVAL_APISERVER"),
-		kong.Writers(stdout, stderr),
-		kong.Exit(func(code int) { panic(exited(code)) }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.BindTo(ctx, (*context.Context)(nil)),
-		kong.BindTo(stderr, (*io.Writer)(nil)),
-		kong.Bind(printer{stdout}),
+Environment variables set flags: CRDEVAL_APISERVER_ and the name of the flag in capitals, such as CRDEVAL_APISERVER_DATA_DIR.`
+	environmentPrefix = "CRDEVAL_APISERVER_"
+)
+
+// newRoot declares crdeval-apiserver.
+func newRoot(stdout, stderr io.Writer) *cobra.Command {
+	root := commandline.NewRoot("crdeval-apiserver", about, description, version())
+	serve, envtest := &serveCommand{}, &envtestCommand{}
+	root.AddCommand(
+		commandline.Declare(&cobra.Command{
+			Use:     "serve",
+			Short:   "Run the API server, with its storage and a kubeconfig for kubectl.",
+			Example: "  crdeval-apiserver serve\n  kubectl --kubeconfig apiserver-data/kubeconfig apply -f crds/",
+		}, environmentPrefix, serve, func(ctx context.Context, set *settings.Set) error {
+			return set.Explain(serve.Run(ctx, stderr))
+		}),
+		commandline.Declare(&cobra.Command{
+			Use:     "envtest",
+			Short:   "Write a directory for KUBEBUILDER_ASSETS, with which tests that use envtest start this server.",
+			Example: "  eval $(crdeval-apiserver envtest .cache/envtest)",
+		}, environmentPrefix, envtest, func(context.Context, *settings.Set) error { return envtest.Run(stdout) }),
 	)
+	return root
+}
+
+// version describes the program.
+func version() string {
+	module := "devel"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		module = info.Main.Version
+	}
+	return fmt.Sprintf("crdeval-apiserver %s, Kubernetes 1.%d, %s %s/%s", module, engine.LatestMinor, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// run runs the command of args, and returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int) {
+	command, err := commandline.Execute(ctx, newRoot(stdout, stderr), args, stdout, stderr)
 	if err != nil {
-		fmt.Fprintln(stderr, "crdeval-apiserver:", err)
-		return exitError
-	}
-	if len(args) == 0 {
-		args = []string{"--help"}
-	}
-	command, err := parser.Parse(args)
-	if err != nil {
-		usage := "crdeval-apiserver"
-		var e *kong.ParseError
-		if errors.As(err, &e) && e.Context.Command() != "" {
-			usage += " " + e.Context.Command()
-		}
-		fmt.Fprintf(stderr, "crdeval-apiserver: %v\nRun \"%s --help\" for usage.\n", err, usage)
-		return exitError
-	}
-	if err := command.Run(); err != nil {
-		fmt.Fprintln(stderr, "crdeval-apiserver:", err)
+		fmt.Fprintf(stderr, "crdeval-apiserver: %v\n%s", err, commandline.Hint(command, err))
 		return exitError
 	}
 	return 0

@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/pflag"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,6 +32,7 @@ import (
 
 	"github.com/crdeval/crdeval/clients/apiserver/sidecar"
 	"github.com/crdeval/crdeval/server/reload"
+	"github.com/crdeval/crdeval/server/settings"
 )
 
 func check(t *testing.T, err error) {
@@ -196,7 +197,7 @@ func TestFlags(t *testing.T) {
 	}{
 		{[]string{"--address=6443"}, []string{"--address=6443: must be host:port"}},
 		{[]string{"--address=localhost:x"}, []string{"--address=localhost:x: the port must be a number"}},
-		{[]string{"--authorization-mode=ABAC"}, []string{"--authorization-mode=ABAC: must be AlwaysAllow or RBAC"}},
+		{[]string{"--authorization-mode=ABAC"}, []string{`--authorization-mode: "ABAC" is not AlwaysAllow or RBAC`}},
 		{[]string{"--etcd-servers=host:2379"}, []string{"--etcd-servers=host:2379: must be a URL"}},
 		{[]string{"--tls-cert-file=" + missing}, []string{"set --tls-private-key-file too", "--tls-cert-file=" + missing + ": cannot read the file"}},
 		{[]string{"--tls-cert-file=serve.go", "--tls-private-key-file=flags.go", "--data-dir=" + dir, "--address=127.0.0.1:0"},
@@ -204,7 +205,7 @@ func TestFlags(t *testing.T) {
 		{[]string{"--etcd-cafile=serve.go"}, []string{"--etcd-cafile=serve.go: set --etcd-servers too"}},
 		{[]string{"--token-auth-file=" + missing}, []string{"--token-auth-file=" + missing + ": cannot read the file"}},
 		{[]string{"--evaluator=sidecar"}, []string{"--evaluator=sidecar: set --sidecar"}},
-		{[]string{"--evaluator=remote"}, []string{"--evaluator must be one of"}},
+		{[]string{"--evaluator=remote"}, []string{`--evaluator: "remote" is not in-process or sidecar`}},
 		{[]string{"--unknown"}, []string{"unknown flag --unknown", "crdeval-apiserver serve --help"}},
 	} {
 		stderr := &output{}
@@ -284,11 +285,13 @@ func TestManifest(t *testing.T) {
 	if len(pod.Containers) != 1 || !slices.Equal(pod.Containers[0].Command, []string{"/crdeval-apiserver", "serve"}) {
 		t.Fatalf("containers %+v", pod.Containers)
 	}
-	flags := &cli{}
-	parser, err := kong.New(flags)
-	check(t, err)
-	_, err = parser.Parse(append([]string{"serve"}, pod.Containers[0].Args...))
-	if err == nil {
+	flags := &serveCommand{}
+	declared := settings.Declare(flags, environmentPrefix)
+	arguments := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	declared.AddTo(arguments)
+	check(t, arguments.Parse(pod.Containers[0].Args))
+	check(t, declared.Err())
+	if err = flags.Validate(); err == nil {
 		t.Fatal("the files of the volumes exist here: this tests nothing")
 	}
 	for _, problem := range strings.Split(err.Error(), "\n") {
@@ -302,10 +305,10 @@ func TestManifest(t *testing.T) {
 			socket = variable.Value
 		}
 	}
-	if flags.Serve.Sidecar != socket || socket == "" {
-		t.Errorf("the API server calls %q, the sidecar listens on %q", flags.Serve.Sidecar, socket)
+	if flags.Sidecar != socket || socket == "" {
+		t.Errorf("the API server calls %q, the sidecar listens on %q", flags.Sidecar, socket)
 	}
-	for _, path := range []string{flags.Serve.DataDir, flags.Serve.TLSCertFile, flags.Serve.TLSPrivateKeyFile, flags.Serve.TokenAuthFile} {
+	for _, path := range []string{flags.DataDir, flags.TLSCertFile, flags.TLSPrivateKeyFile, flags.TokenAuthFile} {
 		if !slices.ContainsFunc(pod.Containers[0].VolumeMounts, func(m corev1.VolumeMount) bool { return strings.HasPrefix(path, m.MountPath+"/") }) {
 			t.Errorf("no volume is mounted for %q", path)
 		}
