@@ -46,8 +46,8 @@ func (p *pass) acceptCreate(v *Version, meta uint32, mode plan.Mode) bool {
 
 // plainRequest reports whether the request and the type of the object allow the fast path.
 func (p *pass) plainRequest(v *Version) bool {
-	return !p.r.Exact && !p.closed() && p.r.Trace != rule.TraceAll && (!p.r.WantChanged || !p.r.WantChanges) && p.matches && p.own == v &&
-		!p.def.PreserveUnknown &&
+	return !p.r.Exact && !p.closed() && p.r.Trace != rule.TraceAll && (!p.r.WantChanged || !p.r.WantChanges) &&
+		p.matches() && p.own == v && !p.def.PreserveUnknown &&
 		(p.r.FieldValidation == Ignore || !p.d.HasDuplicates(value.Request))
 }
 
@@ -67,7 +67,7 @@ func (p *pass) metadataRules() metadata.Rules { return metadata.Rules{Namespaced
 func (p *pass) acceptMode() plan.Mode {
 	mode := plan.Mode{Limits: p.r.Limits, Stop: p.stop, Decoded: p.r.Stage == StageFinish, Defaulted: p.r.Defaulted}
 	if p.r.FieldValidation != Ignore || p.r.WantChanges {
-		mode.Edits = p.edits
+		mode.Edits = &p.edits
 	}
 	return mode
 }
@@ -97,11 +97,7 @@ func (p *pass) reportEdits(v *Version, edits *plan.Edits) bool {
 			p.out.Pruned, p.out.Defaulted = p.changes(pruned), p.changes(defaulted)
 		}
 		if unknown {
-			fields := make([]unknownField, len(pruned))
-			for i, c := range pruned {
-				fields[i] = unknownField{c.Text, c.Path, c.Node}
-			}
-			p.addUnknown(fields)
+			p.addUnknown(pruned)
 			p.reportStrict()
 		}
 	}

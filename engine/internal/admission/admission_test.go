@@ -88,7 +88,7 @@ type outcome struct {
 	warnings   []string
 }
 
-func same(t *testing.T, got *Outcome, want outcome) {
+func expect(t *testing.T, got *Outcome, want outcome) {
 	t.Helper()
 	rejection := ""
 	if got.Rejection != nil {
@@ -200,7 +200,7 @@ func TestCreate(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				same(t, &got, tt.want)
+				expect(t, &got, tt.want)
 			})
 		}
 	}

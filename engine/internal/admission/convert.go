@@ -18,7 +18,6 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -57,21 +56,15 @@ func (p *pass) convert(target string) error {
 		}
 	}
 	p.of.Version = to.Name
-	if p.own = nil; p.matches {
+	if p.matches() {
 		p.own = to
 	}
-	changes := p.r.WantChanges
-	p.r.WantChanges = changes && p.r.Target != ""
-	p.wantNulls = p.r.WantChanges
-	_, cause, err := p.shape(metadata.Options{}, false)
-	p.r.WantChanges, p.wantNulls = changes, false
-	switch {
-	case err != nil:
+	changes := p.r.WantChanges && p.r.Target != ""
+	_, failed, err := p.shape(shaping{changes: changes, nulls: changes})
+	if err != nil || failed == nil {
 		return err
-	case cause != nil:
-		return p.rejected(statusless(cause.Error()), p.invalid...)
 	}
-	return nil
+	return p.rejected(statusless(failed.Error()), failed.reasons...)
 }
 
 // ConvertItem converts an object to a version by the webhook or the rules of the CRD, without coercing it. of is the type
@@ -85,7 +78,7 @@ func (d *Definition) ConvertItem(
 		if err := p.parse(); err != nil {
 			return exceeded(err)
 		}
-		p.of, p.matches = of, of.Kind == d.Kind
+		p.of = of
 		if to.Name != of.Version || d.unreviewed() {
 			if err := p.rewrite(to); err != nil {
 				return err
@@ -206,7 +199,7 @@ func (p *pass) convertByWebhook(to string) error {
 		}
 		p.put(p.root, "metadata", p.parsed(text))
 	}
-	reply, err := p.call(to, p.d.AppendJSON(nil, p.root))
+	reply, err := p.callWebhook(to, p.d.AppendJSON(nil, p.root))
 	if err != nil {
 		return err
 	}
@@ -244,8 +237,8 @@ func (p *pass) convertByWebhook(to string) error {
 	return nil
 }
 
-// call sends an object to the webhook and returns the converted one. Errors are those of convertByWebhook.
-func (p *pass) call(to string, object []byte) ([]byte, error) {
+// callWebhook sends an object to the webhook and returns the converted one. Errors are those of convertByWebhook.
+func (p *pass) callWebhook(to string, object []byte) ([]byte, error) {
 	if p.def.Converter == nil {
 		return nil, p.def.unconverted(ConversionUnavailable, p.of.Version, to, fmt.Errorf("%s converts by a webhook, "+
 			"and no converter is configured: objects of %v cannot be converted to %s", p.def.Name, p.of, to))

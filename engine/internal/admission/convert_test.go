@@ -75,7 +75,10 @@ func TestConvertByWebhook(t *testing.T) {
 // convertByWebhook converts an object of version v1 to v2, and returns it with sorted fields.
 func convertByWebhook(ctx context.Context, t *testing.T, d *Definition, object string) (string, error) {
 	t.Helper()
-	p := &pass{ctx: ctx, def: d, of: webhookKind, d: value.Acquire(), r: &Request{Limits: value.Limits{MaxBytes: 1000}}}
+	p := &pass{
+		call:     call{ctx: ctx, def: d, r: Request{Limits: value.Limits{MaxBytes: 1000}}},
+		document: document{d: value.Acquire(), of: webhookKind},
+	}
 	var err error
 	if p.root, err = p.d.ParseJSON([]byte(object), value.Limits{}); err != nil {
 		t.Fatal(err)

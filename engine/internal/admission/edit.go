@@ -76,17 +76,6 @@ func (p *pass) put(parent uint32, key string, made uint32) uint32 {
 	return made
 }
 
-// unset removes a member of an object.
-func unset(d *value.Doc, object uint32, key string) {
-	prev := uint32(0)
-	for c := d.Nodes[object].First; c != 0; prev, c = c, d.Nodes[c].Next {
-		if d.Key(c) == key {
-			d.Remove(object, prev, c)
-			return
-		}
-	}
-}
-
 // parsed returns a new node of a JSON value.
 func (p *pass) parsed(text []byte) uint32 {
 	made, _ := p.d.Parse(text, value.Arena, value.Limits{}) // cannot fail for JSON

@@ -15,7 +15,7 @@ func (d *Definition) Judge(ctx context.Context, r *Request) (Outcome, error) {
 		if err := p.readOther(); err != nil {
 			return err
 		}
-		if !p.matches || p.own == nil {
+		if !p.matches() || p.own == nil {
 			return p.def.noVersion("the object's type", p.of.String())
 		}
 		if p.acceptWhole() {
@@ -25,12 +25,12 @@ func (d *Definition) Judge(ctx context.Context, r *Request) (Outcome, error) {
 		if err := p.parse(); err != nil { // again, because the tree is in an undefined state
 			return exceeded(err)
 		}
-		unknown, cause, err := p.shape(metadata.Options{Track: true}, false)
+		unknown, failed, err := p.shape(shaping{Options: metadata.Options{Track: true}, changes: p.r.WantChanges})
 		switch {
 		case err != nil:
 			return err
-		case cause != nil:
-			return p.rejected(p.undecodable(&p.of, cause), p.invalid...)
+		case failed != nil:
+			return p.rejected(p.undecodable(&p.of, failed), failed.reasons...)
 		}
 		p.out.Unknown = texts(unknown)
 		if err := p.fill(); err != nil {
@@ -50,7 +50,7 @@ func (p *pass) acceptWhole() bool {
 		return false
 	}
 	mode := p.acceptMode()
-	mode.Edits = p.edits
+	mode.Edits = &p.edits
 	v := p.own
 	return !p.def.PreserveUnknown && v.Plan.Accept(p.d, p.root, mode) && !mode.Edits.Any(plan.Pruned) &&
 		p.cleanRules(v.Plan) && len(v.Scale.violations(p.d, p.root, true)) == 0

@@ -22,6 +22,8 @@ type oldObject struct {
 	from, to, copies, end uint32
 	// taken is the copy that belongs to the new object.
 	taken uint32
+	// byText says that only a comparison of the stored texts can tell whether the update changes anything.
+	byText bool
 }
 
 // has reports whether a node belongs to the old object.
@@ -61,12 +63,14 @@ func (p *pass) readOld(v *Version) error {
 
 // oldReader returns the pass that reads the old object into the Doc.
 func (p *pass) oldReader() *pass {
-	q := p.reader
+	q := &p.reader
 	*q = pass{
-		request: Request{Body: p.r.Old, YAML: p.r.OldYAML, Origin: p.r.OldOrigin, Limits: p.r.Limits}, ctx: p.ctx, def: p.def, stop: p.stop,
-		d: p.d, text: value.Old, source: fromStorage,
+		call: call{
+			ctx: p.ctx, stop: p.stop, def: p.def,
+			r: Request{Body: p.r.Old, YAML: p.r.OldYAML, Origin: p.r.OldOrigin, Limits: p.r.Limits},
+		},
+		document: document{d: p.d, text: value.Old, source: fromStorage},
 	}
-	q.r, q.out = &q.request, &q.outcome
 	p.old = oldObject{from: uint32(len(p.d.Nodes))}
 	return q
 }
@@ -76,7 +80,7 @@ func (p *pass) openOld(q *pass) error {
 	if err := q.readOther(); err != nil {
 		return ofOld(err)
 	}
-	if !q.matches {
+	if !q.matches() {
 		return ofOld(&Fault{Code: InvalidArgument, Text: fmt.Sprintf("it is of %s, and the request is about %s.%s",
 			q.of.GroupKind().String(), p.def.Kind, p.def.Group)})
 	}
@@ -150,8 +154,7 @@ func (p *pass) peekOld(use func(*pass)) error {
 
 // setKnown makes the new object one of the endpoint's version, and the request one about the old object.
 func (p *pass) setKnown(v *Version) {
-	p.of.Group, p.of.Version, p.of.Kind = p.def.Group, v.Name, p.def.Kind
-	p.matches, p.own = true, v
+	p.declare(v)
 	p.addressAsOld()
 }
 

@@ -24,62 +24,78 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// pass is the state of one evaluation. Passes are pooled together with their request and outcome, so that an evaluation
+// pass is the state of one evaluation, in parts that are replaced as a whole. Passes are pooled, so that an evaluation
 // allocates little more than its answer.
 type pass struct {
-	request Request
-	outcome Outcome
+	call
+	document
+	attempt
+	*scratch
+}
 
+// call is the request of an evaluation.
+type call struct {
 	ctx  context.Context
-	def  *Definition
-	r    *Request
-	out  *Outcome
 	stop *interrupt.Signal
+	def  *Definition
+	r    Request
 
-	d      *value.Doc
-	edits  *plan.Edits // kept with the pass for its memory
-	pairs  *plan.Pairs // kept with the pass for its memory
-	reader *pass       // kept with the pass; it reads the old object
-	root   uint32
-	warned map[string]struct{} // the set of out.Warnings; nil until a warning is added to those of the version
+	storing           bool      // the write continues to the storage
+	patching          *patching // nil if the body is not a patch
+	borrowedNamespace bool      // the namespace of the old object was filled in without one in the request
+}
 
-	sentRunes int  // of the warnings that were added, at least; further ones are not sent
-	wantNulls bool // shape records dropped nulls
-
-	changeCount, changeBytes int // of all changes, including the omitted ones
-
-	storing           bool     // the write continues to the storage
-	doubtful          bool     // whether an update changes anything depends on the stored bytes
-	creating          bool     // the object is stored for the first time; set on its way to the storage
-	completed         []string // the fields of metadata that were filled in for the caller
-	unscaled          error    // why the object that was read back from the storage has no Scale
-	borrowedNamespace bool     // the namespace of the old object was filled in without one in the request
-	generated         bool     // the object has the generated name of the request
-
-	decided  *Outcome              // the outcome of a write that strict decoding rejects, while the rest is evaluated
-	original *locator              // of the body as it was sent, on first use
-	invalid  []violation.Violation // why shape could not decode the object
-
-	old       oldObject // of an update
-	patching  *patching // nil if the body is not a patch
-	ratcheted []violation.Violation
-
-	text value.Source      // the source of the body in d
-	json []byte            // the body as JSON
-	yaml *value.YAMLSource // the positions of a YAML body
+// document is the body of a request, or the old object of an update.
+type document struct {
+	d        *value.Doc
+	root     uint32
+	text     value.Source      // the source of the body in d
+	json     []byte            // the body as JSON
+	yaml     *value.YAMLSource // the positions of a YAML body
+	original *locator          // of the body as it was sent, on first use
 
 	source  source
 	held    bool                    // the body comes from a converter, so nothing was coerced before
 	of      schema.GroupVersionKind // the type that the object declares
+	own     *Version                // the version that the object declares, or nil
 	unread  *Rejection              // the rejection of an unreadable or invalid apiVersion or kind
 	because []violation.Violation   // the reasons of unread
-	matches bool                    // the object is of the CRD's group and kind; only then it is shaped by a schema
-	own     *Version                // the version that the object declares, or nil
 }
 
-var passes = sync.Pool{New: func() any {
-	return &pass{edits: new(plan.Edits), pairs: new(plan.Pairs), reader: new(pass)}
-}}
+// attempt is what the steps of an evaluation found so far. A write that starts over has a new one.
+type attempt struct {
+	out       Outcome
+	decided   *Outcome // the outcome of a write that strict decoding rejects, while the rest is evaluated
+	ratcheted []violation.Violation
+
+	warned    map[string]struct{} // the set of out.Warnings; nil until a warning is added to those of the version
+	sentRunes int                 // of the warnings that were added, at least; further ones are not sent
+
+	changeCount, changeBytes int // of all changes, including the omitted ones
+
+	old       oldObject // of an update
+	completed []string  // the fields of metadata that were filled in for the caller
+	generated bool      // the object has the generated name of the request
+	creating  bool      // the object is stored for the first time; set on its way to the storage
+	unscaled  error     // why the object that was read back from the storage has no Scale
+}
+
+// scratch is memory that passes keep.
+type scratch struct {
+	edits  plan.Edits
+	pairs  plan.Pairs
+	reader pass // reads the old object
+}
+
+// forget releases what the memory refers to.
+func (s *scratch) forget() {
+	if s.reader.d != nil {
+		s.reader = pass{}
+	}
+	s.pairs.Forget()
+}
+
+var passes = sync.Pool{New: func() any { return &pass{scratch: new(scratch)} }}
 
 // acquire returns an empty Doc that stops with the context.
 func (p *pass) acquire() *value.Doc {
@@ -101,9 +117,8 @@ func (d *Definition) run(ctx context.Context, r *Request, do func(*pass) error) 
 		return Outcome{}, err
 	}
 	p := passes.Get().(*pass)
-	p.request, p.ctx, p.def = *r, ctx, d
-	p.stop = interrupt.Of(ctx)
-	p.r, p.out, p.d = &p.request, &p.outcome, p.acquire()
+	p.call = call{ctx: ctx, stop: interrupt.Of(ctx), def: d, r: *r}
+	p.d = p.acquire()
 	err := do(p)
 	p.d.Release()
 	if e := p.stop.Err(); e != nil {
@@ -115,13 +130,10 @@ func (d *Definition) run(ctx context.Context, r *Request, do func(*pass) error) 
 	if p.original != nil {
 		p.original.d.Release()
 	}
-	out := p.outcome
+	out := p.out
 	out.Warnings = Sent(out.Warnings)
-	if p.reader.d != nil {
-		*p.reader = pass{}
-	}
-	p.pairs.Forget()
-	*p = pass{edits: p.edits, pairs: p.pairs, reader: p.reader}
+	p.forget()
+	*p = pass{scratch: p.scratch}
 	passes.Put(p)
 	if late := expired(ctx); late != nil {
 		return out, late

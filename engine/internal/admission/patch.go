@@ -61,8 +61,7 @@ func (p *pass) updatePatched() error {
 	}
 	p.r.Body, p.r.YAML, p.r.Origin, p.r.Patched, p.r.Whole = q.tree.AppendJSON(nil), false, nil, true, true
 	p.r.Exact = p.r.Exact || len(q.unknown) > 0
-	p.json, p.yaml, p.old = nil, nil, oldObject{}
-	p.out.Warnings, p.warned = nil, nil
+	p.document, p.attempt = document{d: p.d}, attempt{}
 	if err := p.conclude(p.writeBody()); err != nil {
 		if f := new(Fault); errors.As(err, &f) && f.Code == LimitExceeded {
 			return about(f, "patched object: ")

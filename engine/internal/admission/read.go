@@ -73,13 +73,13 @@ func (p *pass) decodeForError() (*schema.GroupVersionKind, error) {
 	switch {
 	case p.source != fromRequest:
 	case p.r.Patched:
-		asked := *p.r
+		asked := p.r
 		asked.Body = p.patching.tree.Printed()
 		return decodeUpstream(&asked, nil) // without what the patch removed
 	case p.r.Stage == StageFinish:
-		return decodeUpstream(p.r, nil) // without what mutating admission removed
+		return decodeUpstream(&p.r, nil) // without what mutating admission removed
 	default:
-		return decodeUpstream(p.r, &schema.GroupVersionKind{Group: p.def.Group, Version: p.r.Version, Kind: p.def.Kind})
+		return decodeUpstream(&p.r, &schema.GroupVersionKind{Group: p.def.Group, Version: p.r.Version, Kind: p.def.Kind})
 	}
 	text := p.json
 	if text == nil {
@@ -156,16 +156,24 @@ func (p *pass) identify(apiVersion, kind string) {
 	if !found {
 		group, version = "", apiVersion
 	}
-	// The names of the definition outlive the Doc, so they need no copy.
-	if p.matches = group == p.def.Group && kind == p.def.Kind; p.matches {
-		if p.own = p.def.Find(version); p.own != nil {
-			p.of = schema.GroupVersionKind{Group: p.def.Group, Version: p.own.Name, Kind: p.def.Kind}
+	if group == p.def.Group && kind == p.def.Kind {
+		if v := p.def.Find(version); v != nil {
+			p.declare(v)
 			return
 		}
 	}
+	p.own = nil
 	p.of = schema.GroupVersionKind{Group: strings.Clone(group), Version: strings.Clone(version),
 		Kind: strings.Clone(kind)}
 }
+
+// declare makes the object one of the CRD, at a version of it. The names of the definition outlive the Doc.
+func (p *pass) declare(v *Version) {
+	p.of, p.own = schema.GroupVersionKind{Group: p.def.Group, Version: v.Name, Kind: p.def.Kind}, v
+}
+
+// matches reports whether the object is of the CRD's group and kind. Only then it is shaped by a schema.
+func (p *pass) matches() bool { return p.of.Kind == p.def.Kind && p.of.Group == p.def.Group }
 
 // foldsToTypeMeta reports whether encoding/json takes a key for apiVersion or kind. It ignores case.
 func foldsToTypeMeta(key string) bool {

@@ -6,10 +6,11 @@ import (
 	"strconv"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/crdeval/crdeval/engine/internal/typed"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // reject rejects the request for some reasons, whose positions it sets.
@@ -41,7 +42,7 @@ func (p *pass) conclude(err error) error {
 		if err != nil {
 			next = nil // API servers do not get that far
 		}
-		p.decided, p.outcome = nil, *h
+		p.decided, p.out = nil, *h
 		if p.out.Next = next; expired(p.ctx) == nil {
 			err = nil
 		}
@@ -58,10 +59,10 @@ func (p *pass) holdStrict() (held bool) {
 	if p.r.Stage != StageWhole || p.decided != nil || p.r.Old != nil && !p.def.renames() && !p.def.Declared {
 		return false // API servers do not call a webhook for an object that they reject
 	}
-	outcome := p.outcome
+	outcome := p.out
 	p.decided = &outcome
 	p.out.Rejection, p.out.Violations, p.out.Strict = nil, nil, nil
-	p.storing, p.r.WantObject, p.r.WantChanged, p.r.WantStatus, p.r.Trace, p.r.Show = false, false, false, false, 0, nil
+	p.storing, p.r = false, p.r.withoutOutput()
 	return true
 }
 

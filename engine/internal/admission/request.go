@@ -98,6 +98,12 @@ type Request struct {
 	Show func(*Version, Tree)
 }
 
+// withoutOutput returns the request without the parts of an Outcome that it asks for, besides WantChanges.
+func (r Request) withoutOutput() Request {
+	r.Trace, r.WantStatus, r.WantObject, r.WantChanged, r.Show = 0, false, false, false, nil
+	return r
+}
+
 // Outcome is the result of an evaluation.
 type Outcome struct {
 	// Rejection is set if the object is rejected, before validation or for its violations.

@@ -22,7 +22,7 @@ func (p *pass) convertByRules(to *Version) error {
 		p.d.MarkDirty(p.root)
 	}
 	var err *Fault
-	if p.matches {
+	if p.matches() {
 		err = p.def.Rewrite(p.ctx, p.d, p.root, p.of.Version, to.Name, true)
 	} else {
 		err = p.def.unconverted(ConversionFailed, p.of.Version, to.Name,

@@ -65,7 +65,7 @@ func TestRules(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				same(t, &out, c.want)
+				expect(t, &out, c.want)
 				if i == 0 {
 					first = out
 				}

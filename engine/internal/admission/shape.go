@@ -16,28 +16,43 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
+// shaping has the options of shape.
+type shaping struct {
+	metadata.Options
+	keepNulls bool
+	changes   bool // record removed fields in Outcome.Pruned
+	nulls     bool // record dropped nulls there too
+}
+
+// undecoded is upstream's error about an object that shape cannot decode, with its reasons.
+type undecoded struct {
+	error
+	reasons []violation.Violation
+}
+
 // shape does what upstream's coercing decoder does: it coerces metadata, and for an object of the CRD's type removes
-// unknown fields and nulls, unless keepNulls is set, and coerces embedded metadata. unknown holds the unknown fields in
-// upstream's order, if o or the request asks for them. rejected is upstream's decoding error. err is a Fault.
+// unknown fields and nulls, and coerces embedded metadata. unknown holds the unknown fields in upstream's order, if o
+// asks for them or for changes. err is a Fault.
 //
 // Upstream: customresource_handler.go, unstructuredSchemaCoercer.apply.
-func (p *pass) shape(o metadata.Options, keepNulls bool) (unknown []unknownField, rejected, err error) {
-	repair := o.Lenient && p.matches
-	o.Track = o.Track || p.r.WantChanges
+func (p *pass) shape(o shaping) (unknown []plan.Change, failed *undecoded, err error) {
+	o.Track = o.Track || o.changes
 	var own []string // of the object's own metadata
 	if quirk.On(quirk.MetadataRoundTrip) {
-		_, own, rejected = metadata.Coerce(p.d, p.root,
-			metadata.Options{Lenient: o.Lenient, Track: o.Track, RepairGeneration: repair})
-		if rejected != nil {
-			p.invalid = p.malformed(p.d.Field(p.root, "metadata"), value.Path{value.Name("metadata")}, rejected)
-			return nil, rejected, nil
+		whole := o.Options
+		whole.RepairGeneration = o.Lenient && p.matches()
+		_, fields, cause := metadata.Coerce(p.d, p.root, whole)
+		if cause != nil {
+			at := value.Path{value.Name("metadata")}
+			return nil, &undecoded{cause, p.malformed(p.d.Field(p.root, "metadata"), at, cause)}, nil
 		}
+		own = fields
 	}
-	if p.r.WantChanges {
+	if o.changes {
 		p.unknownMetadata(own)
 	}
 	unknown = appendUnknown(nil, own)
-	if !p.matches && quirk.On(quirk.PruneNullsDefaultOrder) {
+	if !p.matches() && quirk.On(quirk.PruneNullsDefaultOrder) {
 		return unknown, nil, nil
 	}
 	compiled := nothing()
@@ -49,36 +64,26 @@ func (p *pass) shape(o metadata.Options, keepNulls bool) (unknown []unknownField
 		if err != nil {
 			return nil, nil, exceeded(err)
 		}
-		for _, c := range pruned {
-			unknown = append(unknown, unknownField{c.Text, c.Path, c.Node})
-		}
-		if p.r.WantChanges {
+		unknown = append(unknown, pruned...)
+		if o.changes {
 			p.out.Pruned = append(p.out.Pruned, p.changes(pruned)...)
 		}
-		if !keepNulls {
-			nulls, err := compiled.DropNulls(p.d, p.root, p.wantNulls)
+		if !o.keepNulls {
+			nulls, err := compiled.DropNulls(p.d, p.root, o.nulls)
 			if err != nil {
 				return nil, nil, exceeded(err)
 			}
 			p.out.Pruned = append(p.out.Pruned, p.changes(nulls)...)
 		}
 	}
-	embedded, found, err := compiled.CoerceEmbedded(p.d, p.root, metadata.Options{Lenient: o.Lenient, Track: o.Track})
+	embedded, found, err := compiled.CoerceEmbedded(p.d, p.root, o.Options)
 	switch {
 	case err != nil:
 		return nil, nil, exceeded(err)
 	case found != nil:
-		if found.Path[len(found.Path)-1] == value.Name("metadata") {
-			p.invalid = p.malformed(found.Node, found.Path, found.Error)
-		} else {
-			text := typed.WrongType("string", p.d.Nodes[found.Node].Kind)
-			v := violation.Reason(violation.Decode, violation.TypeDecode, found.Field, text, found.Path)
-			v.Node, v.Want = found.Node, "string"
-			p.invalid = []violation.Violation{v}
-		}
-		return nil, found.Error, nil
+		return nil, &undecoded{found.Error, p.malformedEmbedded(found)}, nil
 	}
-	if p.r.WantChanges {
+	if o.changes {
 		p.unknownMetadata(embedded)
 	}
 	if compiled.Root.Has(plan.Embedded) {
@@ -89,11 +94,22 @@ func (p *pass) shape(o metadata.Options, keepNulls bool) (unknown []unknownField
 	return appendUnknown(unknown, embedded), nil, nil
 }
 
-// appendUnknown appends the unknown fields with these paths.
-func appendUnknown(list []unknownField, paths []string) []unknownField {
-	list = slices.Grow(list, len(paths))
-	for _, path := range paths {
-		list = append(list, unknownField{text: path})
+// malformedEmbedded returns the reasons of a violation by apiVersion, kind or metadata of an embedded resource.
+func (p *pass) malformedEmbedded(found *violation.Violation) []violation.Violation {
+	if found.Path[len(found.Path)-1] == value.Name("metadata") {
+		return p.malformed(found.Node, found.Path, found.Error)
+	}
+	text := typed.WrongType("string", p.d.Nodes[found.Node].Kind)
+	v := violation.Reason(violation.Decode, violation.TypeDecode, found.Field, text, found.Path)
+	v.Node, v.Want = found.Node, "string"
+	return []violation.Violation{v}
+}
+
+// appendUnknown appends the unknown fields with these texts, whose paths are not known.
+func appendUnknown(list []plan.Change, texts []string) []plan.Change {
+	list = slices.Grow(list, len(texts))
+	for _, text := range texts {
+		list = append(list, plan.Change{Text: text})
 	}
 	return list
 }
@@ -109,7 +125,7 @@ var nothing = sync.OnceValue(func() *plan.Plan {
 
 // fill fills in the defaults of the object's own version. The error is a Fault.
 func (p *pass) fill() error {
-	if !p.matches || p.own == nil {
+	if !p.matches() || p.own == nil {
 		return nil
 	}
 	defaulted, err := p.own.Plan.Default(p.d, p.root, p.r.WantChanges, p.r.Limits)

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"strconv"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/violation"
@@ -82,33 +80,28 @@ func (p *pass) written(v *Version) error {
 // Upstream: storage/api_object_versioner.go, PrepareObjectForStorage.
 var setByStorage = []string{"resourceVersion", "selfLink"}
 
-// compareOld sets Outcome.Unchanged of an update, or p.doubtful if only a comparison of the stored bytes can tell.
-// Without a new generation, an update has changed metadata at most, and one of the status the status.
+// compareOld sets Outcome.Unchanged of an update, or old.byText if only the stored texts can tell. Without a new
+// generation, only an update of the status has changed more than metadata.
 func (p *pass) compareOld(v *Version) {
-	d := p.d
-	if p.old.root == 0 {
+	d, old := p.d, &p.old
+	if old.root == 0 || !p.sameGeneration() {
 		return
 	}
-	meta, old := d.Field(p.root, "metadata"), d.Field(p.old.root, "metadata")
-	if !value.Equal(d, d.Field(meta, "generation"), d, d.Field(old, "generation")) {
-		return
-	}
-	p.doubtful = !p.r.OldDecoded && (v != p.def.Storage || p.lossy() || d.Nodes[p.old.root].Flags&(value.Dirty|value.Lossy) != 0)
-	status, oldStatus := d.Field(p.root, "status"), d.Field(p.old.root, "status")
-	p.out.Unchanged = !p.doubtful && p.sameMembers(meta, old, setByStorage...) &&
-		(!p.r.Status || (status == 0) == (oldStatus == 0) && value.Equal(d, status, d, oldStatus))
+	old.byText = !p.r.OldDecoded &&
+		(v != p.def.Storage || p.lossy() || d.Nodes[old.root].Flags&(value.Dirty|value.Lossy) != 0)
+	p.out.Unchanged = !old.byText && same(d, p.root, d, old.root, partKept) &&
+		(!p.r.Status || same(d, p.root, d, old.root, partContent))
 }
 
-// compareStored sets Outcome.Unchanged if compareOld could not. stored is what is stored, nil if it was not printed
-// yet.
-func (p *pass) compareStored(stored []byte) {
-	if !p.doubtful {
+// compareStored sets Outcome.Unchanged if compareOld could not. text is what is stored, nil if it was not printed yet.
+func (p *pass) compareStored(text []byte) {
+	if !p.old.byText {
 		return
 	}
-	if stored == nil {
-		stored = p.printed()
+	if text == nil {
+		text = p.printed()
 	}
-	p.out.Unchanged = sameStored(stored, p.reader.json)
+	p.out.Unchanged = sameText(text, p.reader.json, partStored)
 }
 
 // takenForList warns of an object that API servers take for a list in their answer.
@@ -196,8 +189,7 @@ func (p *pass) convertFast(to *Version, mode plan.Mode) bool {
 
 // restartExact evaluates the request again on the exact path.
 func (p *pass) restartExact() error {
-	p.outcome, p.r.Exact = Outcome{}, true
-	p.warned, p.completed, p.ratcheted, p.old, p.doubtful = nil, nil, nil, oldObject{}, false
+	p.r.Exact, p.attempt = true, attempt{}
 	return p.writeBody()
 }
 
@@ -208,8 +200,7 @@ func (p *pass) restartExact() error {
 func (p *pass) store(v *Version) error {
 	p.creating = p.old.root == 0
 	if p.r.Status { // apiVersion and kind are those of the old object
-		p.of = schema.GroupVersionKind{Group: p.def.Group, Version: v.Name, Kind: p.def.Kind}
-		p.matches, p.own = true, v
+		p.declare(v)
 	}
 	if p.def.Storage != v {
 		if err := p.convert(p.def.Storage.Name); err != nil {
@@ -220,11 +211,11 @@ func (p *pass) store(v *Version) error {
 		p.compareStored(p.out.Object)
 		return nil
 	}
-	stored := p.printed()
-	p.compareStored(stored)
+	text := p.printed()
+	p.compareStored(text)
 	limits := p.r.Limits.WithDefaults()
-	limits.MaxBytes = max(limits.MaxBytes, len(stored))
-	back := Request{Body: stored, Limits: limits, Target: v.Name, WantObject: p.r.WantObject, Show: p.r.Show}
+	limits.MaxBytes = max(limits.MaxBytes, len(text))
+	back := Request{Body: text, Limits: limits, Target: v.Name, WantObject: p.r.WantObject, Show: p.r.Show}
 	out, err := p.def.run(p.ctx, &back, func(q *pass) error {
 		q.completed, q.storing, q.creating = p.completed, true, p.creating
 		err := q.readStored()
@@ -237,13 +228,13 @@ func (p *pass) store(v *Version) error {
 		return p.failed(err)
 	}
 	p.out.Object = out.Object
-	p.out.Changed = p.r.WantChanged && !sameStored(p.json, out.Object)
+	p.out.Changed = p.r.WantChanged && !sameText(p.json, out.Object, partStored)
 	if len(p.completed) > 0 {
 		p.removeCompleted()
-		stored = p.d.AppendJSON(stored[:0], p.root)
+		text = p.d.AppendJSON(text[:0], p.root)
 	}
-	if !sameJSON(stored, out.Object) {
-		p.out.Stored = stored
+	if !sameText(text, out.Object, partWhole) {
+		p.out.Stored = text
 	}
 	return nil
 }
@@ -256,35 +247,6 @@ func (p *pass) failed(err error) error {
 	}
 	p.out.Rejection, p.out.Violations = statusless(f.Rejection.Cause), f.Violations
 	return nil
-}
-
-// sameJSON compares two printed values. It treats -0, the only number that is printed as another one, as different.
-func sameJSON(a, b []byte) bool { return sameBesides(a, b) }
-
-// sameStored is sameJSON of two objects without what the storage sets.
-func sameStored(a, b []byte) bool { return sameBesides(a, b, setByStorage...) }
-
-// sameBesides is sameJSON of two objects without some fields of metadata.
-func sameBesides(a, b []byte, without ...string) bool {
-	if bytes.Equal(a, b) {
-		return true
-	}
-	x, y := value.Acquire(), value.Acquire()
-	defer x.Release()
-	defer y.Release()
-	i, err := x.Parse(a, value.Request, value.Limits{MaxBytes: len(a)})
-	if err != nil {
-		return false
-	}
-	j, err := y.Parse(b, value.Request, value.Limits{MaxBytes: len(b)})
-	if err != nil {
-		return false
-	}
-	for _, key := range without {
-		unset(x, x.Field(i, "metadata"), key)
-		unset(y, y.Field(j, "metadata"), key)
-	}
-	return (x.Nodes[i].Flags|y.Nodes[j].Flags)&value.Lossy == 0 && value.Equal(x, i, y, j)
 }
 
 // locate sets the positions of violations, which do not depend on the Doc afterwards.
@@ -329,11 +291,11 @@ func (p *pass) object() {
 		object = p.printed()
 	}
 	if edited {
-		same := sameJSON
+		compare := partWhole
 		if p.storing && p.r.Stage != StageDecode {
-			same = sameStored
+			compare = partStored
 		}
-		p.out.Changed = p.r.WantChanged && (!p.out.Explained || !same(p.json, object))
+		p.out.Changed = p.r.WantChanged && (!p.out.Explained || !sameText(p.json, object, compare))
 	}
 	if p.r.WantObject {
 		p.out.Object = object

@@ -105,39 +105,14 @@ func (p *pass) countUp() {
 	p.setGeneration(generation)
 }
 
-// sameContent compares the two objects without their metadata.
-func (p *pass) sameContent() bool { return p.sameMembers(p.root, p.old.root, "metadata") }
+// sameContent reports whether only metadata differs from the old object.
+func (p *pass) sameContent() bool { return same(p.d, p.root, p.d, p.old.root, partContent) }
 
-// sameMembers compares two objects without the members of some names.
-func (p *pass) sameMembers(a, b uint32, without ...string) bool {
+// sameGeneration reports whether the generation is that of the old object.
+func (p *pass) sameGeneration() bool {
 	d := p.d
-	members := func(object uint32) int {
-		n := d.Len(object)
-		for _, key := range without {
-			if d.Field(object, key) != 0 {
-				n--
-			}
-		}
-		return n
-	}
-	if members(a) != members(b) {
-		return false
-	}
-	old := d.Finder()
-	for c := d.Nodes[a].First; c != 0; c = d.Nodes[c].Next {
-		key := d.Key(c)
-		if slices.Contains(without, key) {
-			continue
-		}
-		o := old.Field(b, key)
-		if o == 0 {
-			return false
-		}
-		if shared := d.Nodes[c].First != 0 && d.Nodes[c].First == d.Nodes[o].First; !shared && !value.Equal(d, c, d, o) {
-			return false
-		}
-	}
-	return true
+	generation := func(root uint32) uint32 { return d.Field(d.Field(root, "metadata"), "generation") }
+	return value.Equal(d, generation(p.root), d, generation(p.old.root))
 }
 
 // prepareStatus makes the new object from the old one, with the status and the managed fields of the request.

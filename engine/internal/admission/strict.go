@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -27,28 +28,22 @@ type StrictError struct {
 	at      value.Position         // in the patch
 }
 
-// unknownField is a field that the schema does not declare.
-type unknownField struct {
-	text string     // upstream's text of the path
-	path value.Path // nil if only the text is known
-	node uint32     // at the path
-}
-
 // texts returns the upstream texts of unknown fields in the order of the list.
-func texts(list []unknownField) []string {
+func texts(list []plan.Change) []string {
 	all := make([]string, len(list))
 	for i := range list {
-		all[i] = list[i].text
+		all[i] = list[i].Text
 	}
 	return all
 }
 
-// addUnknown adds unknown fields to the errors of strict decoding. It adds nothing if memory is short.
-func (p *pass) addUnknown(list []unknownField) {
+// addUnknown adds unknown fields to the errors of strict decoding. Their paths are nil if only the texts are known. It
+// adds nothing if memory is short.
+func (p *pass) addUnknown(list []plan.Change) {
 	const perText = 32 + int(unsafe.Sizeof(StrictError{})) // with the quoting text
 	size := len(list) * perText
 	for i := range list {
-		size += len(list[i].text)
+		size += len(list[i].Text)
 	}
 	if p.r.FieldValidation == Strict {
 		size *= 6 // the errors, the texts of the rejection, and its violations
@@ -59,7 +54,7 @@ func (p *pass) addUnknown(list []unknownField) {
 	p.out.Strict = slices.Grow(p.out.Strict, len(list))
 	for _, f := range list {
 		p.out.Strict = append(p.out.Strict, StrictError{
-			Text: `unknown field "` + f.text + `"`, of: violation.TypeUnknownField, field: f.text, path: f.path, node: f.node,
+			Text: `unknown field "` + f.Text + `"`, of: violation.TypeUnknownField, field: f.Text, path: f.Path, node: f.Node,
 		})
 	}
 }

@@ -12,14 +12,14 @@ import (
 // Prune coerces metadata and removes unknown fields, including those of embedded metadata. It keeps nulls and sets no
 // defaults. The error is a *Fault.
 func (d *Definition) Prune(ctx context.Context, r *Request) (Outcome, error) {
-	return d.step(ctx, r, func(p *pass) error { return p.coerce(metadata.Options{}, true) })
+	return d.step(ctx, r, func(p *pass) error { return p.coerce(shaping{keepNulls: true}) })
 }
 
 // Default removes nulls of non-nullable fields, unless r.KeepNulls is set, and sets defaults. It does not prune and
 // keeps metadata. The error is a *Fault.
 func (d *Definition) Default(ctx context.Context, r *Request) (Outcome, error) {
 	return d.step(ctx, r, func(p *pass) error {
-		if p.matches && !d.PreserveUnknown && !r.KeepNulls {
+		if p.matches() && !d.PreserveUnknown && !r.KeepNulls {
 			if _, err := p.own.Plan.DropNulls(p.d, p.root, false); err != nil {
 				return exceeded(err)
 			}
@@ -93,7 +93,7 @@ func (p *pass) readStored() error {
 // plainRead returns the version at which the fast path reads the object, or nil.
 func (p *pass) plainRead() *Version {
 	v := p.def.Find(cmp.Or(p.r.Target, p.of.Version))
-	if !p.matches || p.own == nil || v == nil || !p.def.equal(p.own, v) || p.r.Exact || p.r.WantChanges ||
+	if !p.matches() || p.own == nil || v == nil || !p.def.equal(p.own, v) || p.r.Exact || p.r.WantChanges ||
 		len(p.completed) > 0 || p.def.PreserveUnknown || p.d.HasDuplicates(value.Request) {
 		return nil
 	}
@@ -101,17 +101,18 @@ func (p *pass) plainRead() *Version {
 }
 
 // coerce is shape with a Fault for a rejection.
-func (p *pass) coerce(o metadata.Options, keepNulls bool) error {
-	_, cause, err := p.shape(o, keepNulls)
-	if err != nil || cause == nil {
+func (p *pass) coerce(o shaping) error {
+	o.changes = p.r.WantChanges
+	_, failed, err := p.shape(o)
+	if err != nil || failed == nil {
 		return err
 	}
-	return p.rejected(p.undecodable(&p.of, cause), p.invalid...)
+	return p.rejected(p.undecodable(&p.of, failed), failed.reasons...)
 }
 
 // fromStore decodes, defaults and converts a body that was read. An empty target is the object's own version.
 func (p *pass) fromStore(target string) error {
-	if err := p.coerce(metadata.Options{Lenient: true}, false); err != nil {
+	if err := p.coerce(shaping{Options: metadata.Options{Lenient: true}}); err != nil {
 		return err
 	}
 	if err := p.fill(); err != nil {

@@ -141,7 +141,7 @@ func TestUpdate(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				same(t, &got, tt.want)
+				expect(t, &got, tt.want)
 				var ratcheted []string
 				for _, f := range got.Ratcheted {
 					ratcheted = append(ratcheted, string(f.Step)+" "+f.Error.Error())

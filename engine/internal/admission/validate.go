@@ -29,7 +29,7 @@ func (p *pass) validate(v *Version) ([]violation.Violation, error) {
 	if update {
 		p.pairs.Init(d, p.stop)
 		pair = p.pairs.Root(compiled.Root, p.root, p.old.root)
-		rules = plan.Update{Old: p.old.root, Pairs: p.pairs, Ratchet: true}
+		rules = plan.Update{Old: p.old.root, Pairs: &p.pairs, Ratchet: true}
 		common, own = p.updateErrors(budget)
 	}
 	types := p.typeErrors(v)
@@ -299,7 +299,7 @@ func (p *pass) cleanRules(compiled *plan.Plan) bool {
 	}
 	r := p.run()
 	defer r.Close()
-	return compiled.CleanRules(r, p.root, p.old.root, p.pairs)
+	return compiled.CleanRules(r, p.root, p.old.root, &p.pairs)
 }
 
 // run starts an evaluation of rules.

@@ -60,14 +60,13 @@ func (p *pass) validateDecoded(v *Version) {
 	if v.Plan.Root.Rules != nil || p.lossy() || then.Status && !v.HasStatus || then.Old != nil && !then.OldDecoded {
 		return
 	}
-	decoded := p.outcome
-	p.request, p.outcome = *then, Outcome{Version: v}
-	p.storing, p.warned = false, nil
+	decoded := p.out
+	p.r, p.storing, p.attempt = *then, false, attempt{out: Outcome{Version: v}}
 	p.warnDeprecated(v)
 	if !p.checkNamespace() && p.accept(v) && !p.lossy() {
 		decoded.Valid, decoded.Warnings, decoded.ReadsAsWritten = true, p.out.Warnings, p.readsAsWritten(v)
 	}
-	p.outcome = decoded
+	p.out = decoded
 }
 
 // address reads the body and finds the endpoint. It rejects a body that cannot be read, and a subresource that the
@@ -181,13 +180,13 @@ func (p *pass) decode(v *Version) (rejected bool, err error) {
 	if p.r.AsGiven {
 		return p.reportStrict(), nil
 	}
-	unknown, cause, err := p.shape(metadata.Options{Track: track}, false)
+	unknown, failed, err := p.shape(shaping{Options: metadata.Options{Track: track}, changes: p.r.WantChanges})
 	switch {
 	case err != nil:
 		return false, err
-	case cause != nil:
+	case failed != nil:
 		p.out.Strict, p.out.Pruned, p.out.OmittedChanges = nil, nil, 0
-		p.reject(p.undecodable(&p.of, cause), p.invalid...)
+		p.reject(p.undecodable(&p.of, failed), failed.reasons...)
 		return true, nil
 	}
 	if track {
