@@ -3,50 +3,50 @@ module github.com/crdeval/crdeval
 go 1.26.0
 
 require (
-	github.com/bmatcuk/doublestar/v4 v4.10.4
-	github.com/coreos/go-oidc/v3 v3.21.0
-	github.com/fsnotify/fsnotify v1.10.1
-	github.com/go-jose/go-jose/v4 v4.1.4
-	github.com/google/cel-go v0.29.2
-	github.com/google/gnostic-models v0.7.0
-	github.com/grpc-ecosystem/go-grpc-middleware/v2 v2.3.4
-	github.com/grpc-ecosystem/grpc-gateway/v2 v2.31.0
-	github.com/hashicorp/golang-lru/v2 v2.0.7
-	github.com/liggitt/tabwriter v0.0.0-20181228230101-89fcab3d43de
-	github.com/prometheus/client_golang v1.25.0
-	github.com/rogpeppe/go-internal v1.14.1
-	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
-	github.com/sourcegraph/jsonrpc2 v0.2.3
-	github.com/spf13/cobra v1.10.2
-	github.com/spf13/pflag v1.0.10
-	go.etcd.io/bbolt v1.5.0
-	go.etcd.io/etcd/client/v3 v3.7.3
-	go.opentelemetry.io/contrib/exporters/autoexport v0.72.0
-	go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc v0.72.0
-	go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp v0.71.0
-	go.opentelemetry.io/otel v1.47.0
-	go.opentelemetry.io/otel/exporters/prometheus v0.69.0
-	go.opentelemetry.io/otel/metric v1.47.0
-	go.opentelemetry.io/otel/sdk v1.47.0
-	go.opentelemetry.io/otel/sdk/metric v1.47.0
-	go.opentelemetry.io/otel/trace v1.47.0
-	go.uber.org/goleak v1.3.0
-	go.yaml.in/yaml/v2 v2.4.4
-	go.yaml.in/yaml/v3 v3.0.5
-	google.golang.org/genproto/googleapis/api v0.0.0-20261019180522-ce908d29299b
-	google.golang.org/genproto/googleapis/rpc v0.0.0-20261019180522-ce908d29299b
-	google.golang.org/grpc v1.85.0
-	google.golang.org/protobuf v1.36.12
-	gopkg.in/evanphx/json-patch.v4 v4.13.0
-	k8s.io/api v0.37.2
-	k8s.io/apiextensions-apiserver v0.37.2
-	k8s.io/apimachinery v0.37.2
-	k8s.io/apiserver v0.37.2
-	k8s.io/client-go v0.37.2
-	k8s.io/kube-openapi v0.0.0-20260721132016-d427ff9ee9ad
-	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730
-	sigs.k8s.io/structured-merge-diff/v6 v6.4.2
-	sigs.k8s.io/yaml v1.6.0
+	github.com/bmatcuk/doublestar/v4 v4.10.4 // globs with **; no dependencies
+	github.com/coreos/go-oidc/v3 v3.21.0 // verifies JWTs of OpenID Connect issuers, as in Kubernetes
+	github.com/fsnotify/fsnotify v1.10.1 // changes of files: --crds of the server, --watch
+	github.com/go-jose/go-jose/v4 v4.1.4 // reads keys of issuers (JWKS); go-oidc is built on it
+	github.com/google/cel-go v0.29.2 // CEL as Kubernetes 1.37 runs it; newer releases compute other costs
+	github.com/google/gnostic-models v0.7.0 // tests: a strict reader of OpenAPI documents
+	github.com/grpc-ecosystem/go-grpc-middleware/v2 v2.3.4 // interceptors for recovery and authentication
+	github.com/grpc-ecosystem/grpc-gateway/v2 v2.31.0 // REST routes from the annotations
+	github.com/hashicorp/golang-lru/v2 v2.0.7 // the list inside the cache; clients of conversion webhooks
+	github.com/liggitt/tabwriter v0.0.0-20181228230101-89fcab3d43de // aligns the columns of tables, as in kubectl
+	github.com/prometheus/client_golang v1.25.0 // /metrics
+	github.com/rogpeppe/go-internal v1.14.1 // tests: scripts of commands with files and expected outputs
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // tests: the schema of SARIF logs, whose draft it supports
+	github.com/sourcegraph/jsonrpc2 v0.2.3 // JSON-RPC of the language server; packages with the protocol's types are unmaintained or large
+	github.com/spf13/cobra v1.10.2 // commands, flags, completions and the manual page
+	github.com/spf13/pflag v1.0.10 // the flags of cobra
+	go.etcd.io/bbolt v1.5.0 // the embedded store: one file, transactions, fsync; etcd uses it
+	go.etcd.io/etcd/client/v3 v3.7.3 // the store that replicas share
+	go.opentelemetry.io/contrib/exporters/autoexport v0.72.0 // exporters that the OTEL_… variables configure
+	go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc v0.72.0 // spans and durations of gRPC calls
+	go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp v0.71.0 // spans and durations of HTTP calls
+	go.opentelemetry.io/otel v1.47.0 // traces and metrics, vendor-neutral
+	go.opentelemetry.io/otel/exporters/prometheus v0.69.0 // /metrics
+	go.opentelemetry.io/otel/metric v1.47.0 // see otel
+	go.opentelemetry.io/otel/sdk v1.47.0 // see otel
+	go.opentelemetry.io/otel/sdk/metric v1.47.0 // see otel
+	go.opentelemetry.io/otel/trace v1.47.0 // see otel
+	go.uber.org/goleak v1.3.0 // tests: leaked goroutines
+	go.yaml.in/yaml/v2 v2.4.4 // reads YAML as sigs.k8s.io/yaml does
+	go.yaml.in/yaml/v3 v3.0.5 // positions in YAML
+	google.golang.org/genproto/googleapis/api v0.0.0-20261019180522-ce908d29299b // REST annotations
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20261019180522-ce908d29299b // Status and ErrorInfo on the wire
+	google.golang.org/grpc v1.85.0 // gRPC
+	google.golang.org/protobuf v1.36.12 // protobuf
+	gopkg.in/evanphx/json-patch.v4 v4.13.0 // error messages of malformed patches, as in API servers; tests compare our patching with it
+	k8s.io/api v0.37.2 // the types of Scale, discovery and AdmissionReview
+	k8s.io/apiextensions-apiserver v0.37.2 // the types of a CRD, their defaults and conversions, pkg/apihelpers; callers of engine use these types
+	k8s.io/apimachinery v0.37.2 // ObjectMeta, names, labels, field errors and their messages
+	k8s.io/apiserver v0.37.2 // pkg/cel: the CEL functions that Kubernetes adds, and their costs; not its environments, which import all metrics
+	k8s.io/client-go v0.37.2 // util/jsonpath, scale/scheme; rest: TLS and errors of conversion webhooks, clusters of a kubeconfig
+	k8s.io/kube-openapi v0.0.0-20260721132016-d427ff9ee9ad // strfmt: the string formats with their quirks; OpenAPI types in tests
+	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730 // decodes as the API server does, errors included
+	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // field sets for server-side apply
+	sigs.k8s.io/yaml v1.6.0 // decodes as kubectl does, errors included
 )
 
 require (
@@ -57,7 +57,7 @@ require (
 
 require (
 	github.com/davecgh/go-spew v1.1.2-0.20180830191138-d8f796af33cc // indirect
-	github.com/sony/gobreaker/v2 v2.4.0
+	github.com/sony/gobreaker/v2 v2.4.0 // circuit breaker of conversion webhooks: small, without dependencies
 	golang.org/x/oauth2 v0.37.0 // indirect
 	golang.org/x/term v0.47.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
@@ -101,7 +101,7 @@ require (
 	github.com/prometheus/otlptranslator v1.0.0 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
 	github.com/x448/float16 v0.8.4 // indirect
-	go.etcd.io/etcd/api/v3 v3.7.3
+	go.etcd.io/etcd/api/v3 v3.7.3 // messages of the etcd client
 	go.etcd.io/etcd/client/pkg/v3 v3.7.3 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/contrib/bridges/prometheus v0.72.0 // indirect
@@ -119,14 +119,14 @@ require (
 	go.opentelemetry.io/otel/sdk/log v1.47.0 // indirect
 	go.opentelemetry.io/proto/otlp v1.11.1 // indirect
 	go.uber.org/multierr v1.11.0 // indirect
-	go.uber.org/zap v1.27.1
+	go.uber.org/zap v1.27.1 // the logger of the etcd client; its output is discarded, because our errors contain more
 	golang.org/x/exp v0.0.0-20260908205506-85c1c2202aba // indirect
 	golang.org/x/net v0.61.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/tools v0.51.0 // indirect
 	gopkg.in/inf.v0 v0.9.1 // indirect
-	k8s.io/klog/v2 v2.140.0
+	k8s.io/klog/v2 v2.140.0 // discards the log lines of client-go
 	k8s.io/utils v0.0.0-20260626114624-be93311217bd // indirect
 	sigs.k8s.io/randfill v1.0.0 // indirect
 )

@@ -3,15 +3,15 @@ module github.com/crdeval/crdeval/clients/apiserver
 go 1.26.0
 
 require (
-	github.com/crdeval/crdeval v0.0.0-00010101000000-000000000000
-	go.etcd.io/etcd/server/v3 v3.7.3
-	google.golang.org/grpc v1.85.0
-	google.golang.org/protobuf v1.36.12
-	k8s.io/apiextensions-apiserver v0.37.2
-	k8s.io/apimachinery v0.37.2
-	k8s.io/apiserver v0.37.2
-	k8s.io/component-helpers v0.37.2
-	sigs.k8s.io/yaml v1.6.0
+	github.com/crdeval/crdeval v0.0.0-00010101000000-000000000000 // this repository
+	go.etcd.io/etcd/server/v3 v3.7.3 // the embedded etcd; etcd itself for envtest
+	google.golang.org/grpc v1.85.0 // calls of a sidecar
+	google.golang.org/protobuf v1.36.12 // protobuf
+	k8s.io/apiextensions-apiserver v0.37.2 // storage and controllers of CRDs
+	k8s.io/apimachinery v0.37.2 // ObjectMeta, names, labels, field errors and their messages
+	k8s.io/apiserver v0.37.2 // the generic API server: storage, watches, patches, field managers
+	k8s.io/component-helpers v0.37.2 // auth/rbac/validation: whether a user's rules cover those that the user grants
+	sigs.k8s.io/yaml v1.6.0 // decodes as kubectl does, errors included
 )
 
 require (
@@ -83,15 +83,15 @@ require (
 	github.com/prometheus/client_model v0.6.3 // indirect
 	github.com/prometheus/common v0.72.0 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
-	github.com/spf13/cobra v1.10.2
-	github.com/spf13/pflag v1.0.10
+	github.com/spf13/cobra v1.10.2 // commands, flags, completions and the manual page
+	github.com/spf13/pflag v1.0.10 // flags of cobra, and of kube-apiserver as envtest passes them
 	github.com/x448/float16 v0.8.4 // indirect
 	go.etcd.io/bbolt v1.5.0 // indirect
 	go.etcd.io/etcd/api/v3 v3.7.3 // indirect
-	go.etcd.io/etcd/client/pkg/v3 v3.7.3
-	go.etcd.io/etcd/client/v3 v3.7.3
+	go.etcd.io/etcd/client/pkg/v3 v3.7.3 // the lock of etcd's directory, and its logger
+	go.etcd.io/etcd/client/v3 v3.7.3 // the connection to etcd that storages share
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
-	go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc v0.72.0
+	go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc v0.72.0 // spans of the calls of etcd, as upstream makes them
 	go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp v0.71.0 // indirect
 	go.opentelemetry.io/otel v1.47.0 // indirect
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace v1.47.0 // indirect
@@ -102,33 +102,33 @@ require (
 	go.opentelemetry.io/otel/trace v1.47.0 // indirect
 	go.opentelemetry.io/proto/otlp v1.11.1 // indirect
 	go.uber.org/multierr v1.11.0 // indirect
-	go.uber.org/zap v1.28.0
+	go.uber.org/zap v1.28.0 // the log of the embedded etcd: only why it ends the process
 	go.yaml.in/yaml/v2 v2.4.4 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/exp v0.0.0-20260908205506-85c1c2202aba // indirect
 	golang.org/x/net v0.61.0 // indirect
 	golang.org/x/oauth2 v0.37.0 // indirect
-	golang.org/x/sync v0.24.0
+	golang.org/x/sync v0.24.0 // singleflight: calls that find a restarted sidecar share one registration
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/term v0.47.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20261019180522-ce908d29299b // indirect
-	google.golang.org/genproto/googleapis/rpc v0.0.0-20261019180522-ce908d29299b
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20261019180522-ce908d29299b // details of a sidecar's errors
 	gopkg.in/evanphx/json-patch.v4 v4.13.0 // indirect
 	gopkg.in/inf.v0 v0.9.1 // indirect
-	k8s.io/api v0.37.2
-	k8s.io/client-go v0.37.2
-	k8s.io/component-base v0.37.2
-	k8s.io/klog/v2 v2.140.0
-	k8s.io/kube-openapi v0.0.0-20260721132016-d427ff9ee9ad
+	k8s.io/api v0.37.2 // the built-in resources
+	k8s.io/client-go v0.37.2 // clients of the generic API server
+	k8s.io/component-base v0.37.2 // kubectl's main function
+	k8s.io/klog/v2 v2.140.0 // discards the log lines of client-go
+	k8s.io/kube-openapi v0.0.0-20260721132016-d427ff9ee9ad // strfmt: the string formats with their quirks; OpenAPI types in tests
 	k8s.io/streaming v0.37.2 // indirect
-	k8s.io/utils v0.0.0-20260626114624-be93311217bd
+	k8s.io/utils v0.0.0-20260626114624-be93311217bd // the clock of etcd's compaction
 	sigs.k8s.io/apiserver-network-proxy/konnectivity-client v0.36.0 // indirect
 	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730 // indirect
 	sigs.k8s.io/randfill v1.0.0 // indirect
-	sigs.k8s.io/structured-merge-diff/v6 v6.4.2
+	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // field sets for server-side apply
 )
 
 replace github.com/crdeval/crdeval => ../..

@@ -3,16 +3,16 @@ module github.com/crdeval/crdeval/engine/conformance
 go 1.26.0
 
 require (
-	cel.dev/expr v0.25.3
-	github.com/crdeval/crdeval v0.0.0-00010101000000-000000000000
-	github.com/google/cel-go v0.29.2
-	google.golang.org/protobuf v1.36.12
-	k8s.io/apiextensions-apiserver v0.37.2
-	k8s.io/apimachinery v0.37.2
-	k8s.io/apiserver v0.37.2
-	k8s.io/cli-runtime v0.37.2
-	k8s.io/kubectl v0.37.2
-	sigs.k8s.io/yaml v1.6.0
+	cel.dev/expr v0.25.3 // syntax trees of CEL expressions
+	github.com/crdeval/crdeval v0.0.0-00010101000000-000000000000 // this repository
+	github.com/google/cel-go v0.29.2 // CEL as Kubernetes 1.37 runs it; newer releases compute other costs
+	google.golang.org/protobuf v1.36.12 // protobuf
+	k8s.io/apiextensions-apiserver v0.37.2 // the oracle: Kubernetes' own code
+	k8s.io/apimachinery v0.37.2 // ObjectMeta, names, labels, field errors and their messages
+	k8s.io/apiserver v0.37.2 // the oracle: strategies, CEL and storage codecs
+	k8s.io/cli-runtime v0.37.2 // the oracle: manifests and printers of kubectl
+	k8s.io/kubectl v0.37.2 // the oracle: the text of kubectl explain
+	sigs.k8s.io/yaml v1.6.0 // decodes as kubectl does, errors included
 )
 
 require github.com/bmatcuk/doublestar/v4 v4.10.4 // indirect
@@ -36,7 +36,7 @@ require (
 	go.etcd.io/etcd/pkg/v3 v3.7.3 // indirect
 	go.etcd.io/etcd/server/v3 v3.7.3 // indirect
 	go.etcd.io/raft/v3 v3.7.0 // indirect
-	google.golang.org/grpc v1.85.0
+	google.golang.org/grpc v1.85.0 // gRPC
 	gopkg.in/natefinch/lumberjack.v2 v2.2.1 // indirect
 	k8s.io/kms v0.37.2 // indirect
 )
@@ -100,7 +100,7 @@ require (
 	go.etcd.io/bbolt v1.5.0 // indirect
 	go.etcd.io/etcd/api/v3 v3.7.3 // indirect
 	go.etcd.io/etcd/client/pkg/v3 v3.7.3 // indirect
-	go.etcd.io/etcd/client/v3 v3.7.3
+	go.etcd.io/etcd/client/v3 v3.7.3 // the store that replicas share
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/contrib/bridges/prometheus v0.72.0 // indirect
 	go.opentelemetry.io/contrib/exporters/autoexport v0.72.0 // indirect
@@ -128,31 +128,31 @@ require (
 	go.uber.org/multierr v1.11.0 // indirect
 	go.uber.org/zap v1.27.1 // indirect
 	go.yaml.in/yaml/v2 v2.4.4 // indirect
-	go.yaml.in/yaml/v3 v3.0.5
+	go.yaml.in/yaml/v3 v3.0.5 // positions in YAML
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/exp v0.0.0-20260908205506-85c1c2202aba // indirect
 	golang.org/x/net v0.61.0 // indirect
 	golang.org/x/oauth2 v0.37.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
-	golang.org/x/sys v0.49.0
+	golang.org/x/sys v0.49.0 // CPU time of processes
 	golang.org/x/term v0.47.0 // indirect
-	golang.org/x/text v0.43.0
+	golang.org/x/text v0.43.0 // encodings of files, as kubectl reads them
 	golang.org/x/time v0.15.0 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20261019180522-ce908d29299b // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20261019180522-ce908d29299b // indirect
-	gopkg.in/evanphx/json-patch.v4 v4.13.0
+	gopkg.in/evanphx/json-patch.v4 v4.13.0 // error messages of malformed patches, as in API servers; tests compare our patching with it
 	gopkg.in/inf.v0 v0.9.1 // indirect
-	k8s.io/api v0.37.2
-	k8s.io/client-go v0.37.2
+	k8s.io/api v0.37.2 // the types of Scale, discovery and AdmissionReview
+	k8s.io/client-go v0.37.2 // util/jsonpath, scale/scheme; rest: TLS and errors of conversion webhooks, clusters of a kubeconfig
 	k8s.io/component-base v0.37.2 // indirect
-	k8s.io/klog/v2 v2.140.0
-	k8s.io/kube-openapi v0.0.0-20260721132016-d427ff9ee9ad
+	k8s.io/klog/v2 v2.140.0 // discards the log lines of client-go
+	k8s.io/kube-openapi v0.0.0-20260721132016-d427ff9ee9ad // strfmt: the string formats with their quirks; OpenAPI types in tests
 	k8s.io/streaming v0.37.2 // indirect
 	k8s.io/utils v0.0.0-20260626114624-be93311217bd // indirect
 	sigs.k8s.io/apiserver-network-proxy/konnectivity-client v0.36.0 // indirect
-	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730
+	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730 // decodes as the API server does, errors included
 	sigs.k8s.io/randfill v1.0.0 // indirect
-	sigs.k8s.io/structured-merge-diff/v6 v6.4.2
+	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // field sets for server-side apply
 )
 
 replace github.com/crdeval/crdeval => ../..

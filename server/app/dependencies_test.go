@@ -1,85 +1,35 @@
 package app
 
 import (
-	"encoding/json"
-	"errors"
-	"io"
 	"os"
-	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 )
 
-// TestDependenciesAreExplained compares the table in CONTRIBUTING.md with the modules that our packages import.
+// TestDependenciesAreExplained: in the modules of this repository, each required module has a comment with its purpose,
+// unless it is indirect. `make tidy` checks which modules are indirect.
 func TestDependenciesAreExplained(t *testing.T) {
-	text, err := os.ReadFile("../../CONTRIBUTING.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, table, _ := strings.Cut(string(text), "### Dependencies\n")
-	table, _, _ = strings.Cut(table, "\n\nThe oracle")
-	explained := map[string]bool{}
-	for row := range strings.Lines(table) {
-		cells := strings.Split(row, "|")
-		if len(cells) < 3 {
-			continue
-		}
-		for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cells[1], -1) {
-			explained[m[1]] = true
-		}
-	}
-	imported := modulesImported(t)
-	for m := range imported {
-		if !explained[m] {
-			t.Errorf("the table in CONTRIBUTING.md does not say what %s is for", m)
-		}
-	}
-	for m := range explained {
-		if !imported[m] {
-			t.Errorf("the table in CONTRIBUTING.md explains %s, which no package imports", m)
-		}
-	}
-}
-
-// modulesImported are the modules that packages of ours import themselves, tests included.
-func modulesImported(t *testing.T) map[string]bool {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-test", "-json=ImportPath,Imports,Module", "github.com/crdeval/crdeval/...").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	type module struct {
-		Path string
-		Main bool
-	}
-	of, imports := map[string]module{}, map[string]bool{}
-	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
-		var p struct {
-			ImportPath string
-			Imports    []string
-			Module     *module
-		}
-		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
+	root := filepath.Join("..", "..")
+	for _, module := range []string{".", "clients/apiserver", "clients/apiserver/e2e", "engine/conformance", "server/loadtest"} {
+		file := filepath.Join(root, module, "go.mod")
+		text, err := os.ReadFile(file)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if p.Module == nil {
-			continue
-		}
-		of[p.ImportPath] = *p.Module
-		if p.Module.Main {
-			for _, i := range p.Imports {
-				imports[i] = true
+		explained := 0
+		for _, m := range regexp.MustCompile(`(?m)^(?:\t|require )(\S+\.\S+/\S+) v\S+(.*)$`).FindAllStringSubmatch(string(text), -1) {
+			switch comment := strings.TrimSpace(m[2]); {
+			case strings.HasPrefix(comment, "// indirect"):
+			case !strings.HasPrefix(comment, "// "):
+				t.Errorf("%s does not say what %s is for: add a comment", file, m[1])
+			default:
+				explained++
 			}
 		}
-	}
-	all := map[string]bool{}
-	for i := range imports {
-		if m, ok := of[i]; ok && !m.Main {
-			all[m.Path] = true
+		if explained == 0 {
+			t.Errorf("%s explains no module", file)
 		}
 	}
-	return all
 }

@@ -5,13 +5,13 @@ go 1.26.0
 replace github.com/crdeval/crdeval => ../..
 
 require (
-	github.com/crdeval/crdeval v0.0.0-00010101000000-000000000000
-	google.golang.org/genproto/googleapis/rpc v0.0.0-20261019180522-ce908d29299b
-	google.golang.org/grpc v1.85.0
-	google.golang.org/protobuf v1.36.12
-	k8s.io/api v0.37.2
-	k8s.io/apimachinery v0.37.2
-	sigs.k8s.io/yaml v1.6.0
+	github.com/crdeval/crdeval v0.0.0-00010101000000-000000000000 // this repository
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20261019180522-ce908d29299b // Status and ErrorInfo on the wire
+	google.golang.org/grpc v1.85.0 // gRPC
+	google.golang.org/protobuf v1.36.12 // protobuf
+	k8s.io/api v0.37.2 // the types of Scale, discovery and AdmissionReview
+	k8s.io/apimachinery v0.37.2 // ObjectMeta, names, labels, field errors and their messages
+	sigs.k8s.io/yaml v1.6.0 // decodes as kubectl does, errors included
 )
 
 require (
@@ -116,7 +116,7 @@ require (
 	go.uber.org/multierr v1.11.0 // indirect
 	go.uber.org/zap v1.27.1 // indirect
 	golang.org/x/exp v0.0.0-20260908205506-85c1c2202aba // indirect
-	golang.org/x/net v0.61.0
+	golang.org/x/net v0.61.0 // tests: http2 frames that break the rules of gRPC clients
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	gopkg.in/inf.v0 v0.9.1 // indirect

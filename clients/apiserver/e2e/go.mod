@@ -3,17 +3,17 @@ module github.com/crdeval/crdeval/clients/apiserver/e2e
 go 1.26.0
 
 require (
-	github.com/crdeval/crdeval v0.0.0-00010101000000-000000000000
-	github.com/crdeval/crdeval/clients/apiserver v0.0.0-00010101000000-000000000000
-	github.com/rogpeppe/go-internal v1.14.1
-	k8s.io/apiextensions-apiserver v0.37.2
-	k8s.io/apimachinery v0.37.2
-	k8s.io/apiserver v0.37.2
-	k8s.io/client-go v0.37.2
-	k8s.io/component-base v0.37.2
-	k8s.io/klog/v2 v2.140.0
-	k8s.io/kubectl v0.37.2
-	sigs.k8s.io/yaml v1.6.0
+	github.com/crdeval/crdeval v0.0.0-00010101000000-000000000000 // this repository
+	github.com/crdeval/crdeval/clients/apiserver v0.0.0-00010101000000-000000000000 // this repository
+	github.com/rogpeppe/go-internal v1.14.1 // tests: scripts of commands with files and expected outputs
+	k8s.io/apiextensions-apiserver v0.37.2 // storage and controllers of CRDs
+	k8s.io/apimachinery v0.37.2 // ObjectMeta, names, labels, field errors and their messages
+	k8s.io/apiserver v0.37.2 // the generic API server: storage, watches, patches, field managers
+	k8s.io/client-go v0.37.2 // clients of the generic API server
+	k8s.io/component-base v0.37.2 // kubectl's main function
+	k8s.io/klog/v2 v2.140.0 // discards the log lines of client-go
+	k8s.io/kubectl v0.37.2 // kubectl, run by scripts
+	sigs.k8s.io/yaml v1.6.0 // decodes as kubectl does, errors included
 )
 
 require (
