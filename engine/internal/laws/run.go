@@ -196,7 +196,7 @@ func (t *tester) transform(object []byte, do func(d *value.Doc, root uint32) err
 // run checks all laws that have no counterexample yet.
 func (t *tester) run(r sample.Random, tr *trial, laws []law, results []Result) {
 	tr.managers = r.Uint64()
-	tr.part = t.from.Generator.Partial(r, tr.tree)
+	tr.part = t.from.Generator.Partial(r.Uint64(), tr.tree)
 	if results[editLaw].Counterexample == nil {
 		tr.change = t.validChange(r, tr)
 	}

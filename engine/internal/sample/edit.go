@@ -131,62 +131,6 @@ func (e *editor) collect(n *node, t *Tree, at value.Path) {
 // isHead reports whether a member of the root is the same in every version.
 func isHead(name string) bool { return name == "apiVersion" || name == "kind" || name == "metadata" }
 
-// Partial returns a random part of an object, as API servers convert it for server-side apply: without managedFields,
-// and without other members at any level. Elements of sets and of lists of type map are removed one by one, other lists
-// as a whole. Some objects and lists are null.
-func (g *Generator) Partial(r Random, o *Tree) *Tree {
-	p := o.Clone()
-	percent := pick(r, []int{5, 20, 50, 80})
-	drop(r, g.root, p, percent, func(name string) bool { return name == "apiVersion" || name == "kind" })
-	if meta := p.Get("metadata"); meta != nil {
-		drop(r, nil, meta, percent, func(name string) bool { return name != "managedFields" && r.chance(50) })
-		if i := meta.index("managedFields"); i >= 0 {
-			meta.remove(i)
-		}
-	}
-	return p
-}
-
-// drop removes members of an object that keep does not hold for, and below the others.
-func drop(r Random, n *node, t *Tree, percent int, keep func(string) bool) {
-	kept := t.Items[:0]
-	for _, m := range t.Items {
-		if !keep(m.Key) && r.chance(percent) {
-			continue
-		}
-		kept = append(kept, m)
-		below := (*node)(nil)
-		if n != nil && m.Key != "metadata" {
-			below = n.member(m.Key)
-		}
-		switch {
-		case below == nil:
-		case (m.Kind == value.Object || m.Kind == value.Array) && r.chance(2):
-			*m = *null().named(m.Key)
-		case m.Kind == value.Object && (below.XMapType == nil || *below.XMapType != "atomic"):
-			drop(r, below, m, percent, func(string) bool { return false })
-		case m.Kind == value.Array:
-			dropElements(r, below, m, percent)
-		}
-	}
-	t.Items = kept
-}
-
-// dropElements removes elements of a set or map list, and members of the elements that are not keys.
-func dropElements(r Random, n *node, list *Tree, percent int) {
-	if n.isMapList() || n.isSet() {
-		list.Items = slices.DeleteFunc(list.Items, func(*Tree) bool { return r.chance(percent / 2) })
-	}
-	if !n.isMapList() {
-		return
-	}
-	for _, e := range list.Items {
-		if e.Kind == value.Object {
-			drop(r, n.element(), e, percent, func(name string) bool { return slices.Contains(n.XListMapKeys, name) })
-		}
-	}
-}
-
 // Reverse returns the JSON text of an equal value: with white space, and with the members of objects in reverse order.
 func Reverse(o *Tree) []byte {
 	c := o.Clone()

@@ -41,6 +41,19 @@ func (g *Generator) Managed(seed uint64, o *Tree) (whole, part *Tree) {
 	return whole, part
 }
 
+// Partial returns a part of an object like that of Managed, but without managedFields, and without other parts of the
+// metadata or all of it.
+func (g *Generator) Partial(seed uint64, o *Tree) *Tree {
+	_, p := g.Managed(seed, o)
+	r := NewRandom(seed, 1)
+	meta := p.Get("metadata")
+	meta.Items = slices.DeleteFunc(meta.Items, func(m *Tree) bool { return m.Key == "managedFields" || r.chance(30) })
+	if r.chance(30) {
+		p = p.Without("metadata")
+	}
+	return p
+}
+
 // entry returns an entry of managedFields, with what a conversion may read.
 func entry(apiVersion string, fields *Tree) *Tree {
 	return object().with("apiVersion", text(apiVersion)).with("fieldsV1", fields)

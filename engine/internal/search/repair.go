@@ -21,7 +21,7 @@ func (s *run) base(r sample.Random, g *sample.Generator, aim *Aim, round int) (*
 }
 
 // mostRepairs bounds the repairs of an object.
-const mostRepairs = 16
+const mostRepairs = 24
 
 // repair repairs the faults of the object of a pair, and returns it if it has none left. If near is true, it keeps what
 // brings the object near the goal.
