@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/crdeval/crdeval/engine/internal/selector"
 )
 
 // storedCRD has a status with a default, and is stored at a version with other fields than the one that requests come
@@ -226,7 +228,7 @@ func TestInclude(t *testing.T) {
 		t.Fatalf("%v: %+v", err, r)
 	}
 	for call, p := range map[string]*Presentation{"Admit": v.Presentation, "Read": r.Presentation} {
-		want := []SelectableField{{Field: "metadata.name", Value: "w"}, {Field: "metadata.namespace", Value: "n"}, {Field: "status.phase", Value: "New"}}
+		want := []selector.Field{{Field: "metadata.name", Value: "w"}, {Field: "metadata.namespace", Value: "n"}, {Field: "status.phase", Value: "New"}}
 		if !reflect.DeepEqual(p.SelectableFields, want) {
 			t.Errorf("%s: selectable fields %v", call, p.SelectableFields)
 		}

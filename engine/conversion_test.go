@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	"github.com/crdeval/crdeval/engine"
 )
 
@@ -187,7 +189,7 @@ func TestDeclaredConversionFails(t *testing.T) {
 			return err
 		},
 		"Table": func(d *engine.Definition) error {
-			_, err := d.Table(t.Context(), "v1", []engine.Document{engine.JSON(object)}, engine.TableOptions{})
+			_, err := publish.TableOf(t.Context(), d, "v1", []engine.Document{engine.JSON(object)}, publish.TableOptions{})
 			return err
 		},
 		"AppendConverted": func(d *engine.Definition) error {

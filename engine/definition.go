@@ -1,12 +1,9 @@
 package engine
 
 import (
-	"context"
-
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Definition is a compiled CRD. It is immutable and safe for concurrent use.
@@ -70,11 +67,4 @@ func (d *Definition) Size() int64 { return d.compiled.Size }
 func (d *Definition) served(version string) (*admission.Version, error) {
 	v, err := d.compiled.Served(version)
 	return v, publicError(err)
-}
-
-// inspect calls look with the tree of an object, see compiled.Definition.Inspect.
-func (d *Definition) inspect(
-	ctx context.Context, version string, object Document, look func(v *admission.Version, doc *value.Doc, root uint32) error,
-) error {
-	return publicError(d.compiled.Inspect(ctx, version, compiled.Document(object), look))
 }

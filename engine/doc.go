@@ -7,9 +7,8 @@
 // called through Options.Converter.
 //
 // What an API server would answer about an object, whatever the HTTP code, is a result: see Verdict.Rejection and
-// Report.Rejection. If something could not be evaluated, the function returns an *Error with a Reason. Errors of
-// the callbacks OpenAPIOptions.Reserve and CRD.Manifest are returned as they are. Functions that return
-// an error do not panic.
+// Report.Rejection. If something could not be evaluated, the function returns an *Error with a Reason. Functions that
+// return an error do not panic.
 //
 // Documents go in and come out as bytes, so no number loses a digit. docs/architecture.md in the repository describes
 // the internals.

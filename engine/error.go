@@ -118,27 +118,19 @@ func failed(reason Reason, what string, err error) error {
 	return &Error{Reason: reason, Message: what + ": " + err.Error(), Err: err}
 }
 
-// within returns an error with a text before its message.
-func within(what string, err error) *Error {
-	e := Error{Reason: ReasonInternal, Message: "internal error: " + err.Error(), Err: err}
-	if own := (*Error)(nil); errors.As(err, &own) {
-		e = *own
-	}
-	e.Message = what + ": " + e.Message
-	return &e
-}
-
 func limitExceeded(message string, limit *value.LimitError, err error) *Error {
 	return &Error{Reason: ReasonLimitExceeded, Message: message, Limit: limit.Maximum, Actual: limit.Actual, Err: err}
 }
 
 // publicError returns the Error for a *admission.Fault. It returns other errors as they are.
 func publicError(err error) error {
-	if err == nil {
-		return nil
-	}
-	if f, ok := errors.AsType[*admission.Fault](err); ok && ReasonOf(err) == "" {
-		return faultError(f)
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		switch e := e.(type) { //nolint:errorlint // the outermost of the two decides
+		case *Error:
+			return err
+		case *admission.Fault:
+			return faultError(e)
+		}
 	}
 	return err
 }
@@ -149,7 +141,8 @@ func faultError(err error) *Error {
 	if !errors.As(err, &f) {
 		return &Error{Reason: ReasonInternal, Message: "internal error: " + err.Error(), Err: err}
 	}
-	e := &Error{Reason: Reason(f.Code), Message: f.Text, Rejection: f.Rejection, Violations: violations(f.Violations), Err: f.Cause}
+	e := &Error{Reason: Reason(f.Code), Message: f.Text, Rejection: f.Rejection, Violations: violations(f.Violations),
+		Warnings: warnings(f.Warnings), Err: f.Cause}
 	if f.Limit != nil {
 		e.Limit, e.Actual = f.Limit.Maximum, f.Limit.Actual
 	}

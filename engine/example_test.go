@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log"
 	"strings"
-	"time"
 
 	"github.com/crdeval/crdeval/engine"
 )
@@ -105,23 +104,6 @@ func ExampleDefinition_Convert() {
 	// Output: {"apiVersion":"stable.example.com/v1beta1","k
 }
 
-func ExampleDefinition_Table() {
-	d := compileExample()
-	ctx, now := context.Background(), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	table, err := d.Table(ctx, "v1", []engine.Document{engine.JSON([]byte(exampleObject))}, engine.TableOptions{Now: now})
-	if err != nil {
-		log.Fatal(err)
-	}
-	text, err := table.Text(ctx, engine.TextOptions{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Print(string(text))
-	// Output:
-	// NAME      REPLICAS
-	// nightly   1
-}
-
 func ExampleCheck() {
 	manifest := engine.YAML([]byte(strings.Replace(exampleCRD, "scope: Namespaced", "scope: Global", 1)))
 	report, err := engine.Check(context.Background(), manifest, engine.Options{})
@@ -164,18 +146,4 @@ func ExampleDefinition_Read() {
 	}
 	fmt.Println(result.Pruned[0].Path, result.Defaulted[0].Path)
 	// Output: spec.colour spec.replicas
-}
-
-func ExampleDefinition_ParseFieldSelector() {
-	d := compileExample()
-	selector, err := d.ParseFieldSelector("v1", "metadata.name=nightly")
-	if err != nil {
-		log.Fatal(err)
-	}
-	fields, err := d.Select(context.Background(), "v1", engine.JSON([]byte(exampleObject)))
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(selector.Matches(fields))
-	// Output: true
 }

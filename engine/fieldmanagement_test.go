@@ -9,6 +9,15 @@ import (
 	"github.com/crdeval/crdeval/engine"
 )
 
+const selectableCRD = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"crontabs.stable.example.com"},"spec":{"group":"stable.example.com",
+	"scope":"Namespaced","names":{"plural":"crontabs","singular":"crontab","kind":"CronTab","listKind":"CronTabList","shortNames":["ct"],"categories":["all"]},"versions":[
+	{"name":"v1","served":true,"storage":true,"selectableFields":[{"jsonPath":".spec.color"},{"jsonPath":".spec.runs"}],
+	 "subresources":{"status":{},"scale":{"specReplicasPath":".spec.runs","statusReplicasPath":".status.runs"}},
+	 "schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"color":{"type":"string"},"runs":{"type":"integer"}}},
+	  "status":{"type":"object","properties":{"runs":{"type":"integer"}}}}}}},
+	{"name":"v1beta1","served":true,"storage":false,"schema":{"openAPIV3Schema":{"type":"object"}}},
+	{"name":"v1alpha1","served":false,"storage":false,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`
+
 func TestFieldManagement(t *testing.T) {
 	d := compiled(t, selectableCRD)
 	m, err := d.FieldManagement("v1")

@@ -46,6 +46,8 @@ var rank = map[string]int{
 	"engine":                     13,
 	"engine/internal/fixture":    14,
 	"engine/diff":                14,
+	"engine/publish":             14,
+	"engine/kubeserver":          15,
 	"engine/workspace":           14,
 	"engine/suite":               15,
 	"engine/suite/mutation":      16,

@@ -2,82 +2,13 @@ package engine
 
 import (
 	"context"
-	"errors"
-	"slices"
 	"strings"
 	"testing"
 )
 
-func TestGetScale(t *testing.T) {
-	d := scaled(t)
-	for _, c := range []struct {
-		name, version, object, want string
-		reason                      Reason
-		code                        int32
-	}{
-		{name: "all", object: stored, want: `{"kind":"Scale","apiVersion":"autoscaling/v1","metadata":{"name":"x","namespace":"default","uid":"u","resourceVersion":"7"},` +
-			`"spec":{"replicas":1},"status":{"replicas":1,"selector":"a=b"}}`},
-		{name: "no replicas", object: strings.Replace(stored, `"replicas":1,"image"`, `"image"`, 1), reason: ReasonObjectRejected, code: 500},
-		{name: "a text for replicas", object: strings.Replace(stored, `"replicas":1`, `"replicas":"1"`, 1), reason: ReasonObjectRejected, code: 500},
-		{name: "no subresource", object: strings.Replace(stored, "/v1", "/v2", 1), reason: ReasonInvalidArgument, code: 404},
-		{name: "another version", version: "v2", object: stored, reason: ReasonInvalidArgument},
-		{name: "no object", object: `[]`, reason: ReasonInvalidArgument},
-		{name: "no JSON", object: `{`, reason: ReasonObjectUnreadable},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			got, err := d.GetScale(context.Background(), c.version, JSON([]byte(c.object)))
-			if string(got) != c.want || ReasonOf(err) != c.reason {
-				t.Errorf("%s, %v", got, err)
-			}
-			var e *Error
-			if c.code != 0 && (!errors.As(err, &e) || e.Rejection == nil || e.Rejection.Code != c.code) {
-				t.Errorf("%+v, want %d", err, c.code)
-			}
-		})
-	}
-}
-
 // scaleOf is a Scale as a client sends it.
 func scaleOf(metadata, replicas string) string {
 	return `{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{` + metadata + `},"spec":{"replicas":` + replicas + `}}`
-}
-
-func TestSetScale(t *testing.T) {
-	d := scaled(t)
-	for _, c := range []struct {
-		name, object, scale, want string
-		reason                    Reason
-		message                   string
-		warnings                  []string
-	}{
-		{name: "set", object: stored, scale: scaleOf(`"name":"x"`, "9"), want: strings.Replace(stored, `"replicas":1`, `"replicas":9`, 1)},
-		{name: "no replicas before", object: strings.Replace(stored, `"spec":{"replicas":1,"image":"a<b"},`, "", 1), scale: scaleOf(`"name":"x"`, "9"),
-			want: strings.Replace(strings.Replace(stored, `"spec":{"replicas":1,"image":"a<b"},`, "", 1), `"a=b"}}`, `"a=b"},"spec":{"replicas":9}}`, 1)},
-		{name: "a resourceVersion", object: stored, scale: scaleOf(`"name":"x","resourceVersion":"8"`, "9"),
-			want: strings.Replace(strings.Replace(stored, `"replicas":1`, `"replicas":9`, 1), `"7"`, `"8"`, 1)},
-		{name: "no way", object: strings.Replace(stored, `{"replicas":1,"image":"a<b"}`, `"x"`, 1), scale: scaleOf(`"name":"x"`, "9"), reason: ReasonObjectRejected, message: "accessor error"},
-		{name: "another name", object: stored, scale: scaleOf(`"name":"y"`, "9"), reason: ReasonObjectRejected, message: "(y) does not match"},
-		{name: "no name", object: stored, scale: scaleOf(``, "9"), reason: ReasonObjectRejected, message: "name must be provided"},
-		{name: "another uid", object: stored, scale: scaleOf(`"name":"x","uid":"v"`, "9"), reason: ReasonObjectRejected, message: "UID in precondition: v"},
-		{name: "no number", object: stored, scale: scaleOf(`"name":"x"`, `"9"`), reason: ReasonObjectRejected,
-			message:  `no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111": json: cannot unmarshal string into Go struct field ScaleSpec.spec.replicas of type int32`,
-			warnings: []string{"crdeval: the Scale cannot be decoded: json: cannot unmarshal string into Go struct field ScaleSpec.spec.replicas of type int32"}},
-		{name: "the least number", object: stored, scale: scaleOf(`"name":"x"`, `-2147483648`), reason: ReasonObjectRejected, message: "cannot be empty"},
-		{name: "no Scale", object: stored, scale: stored, reason: ReasonObjectRejected,
-			warnings: []string{`crdeval: the Scale cannot be decoded: no kind "CronTab" is registered for version "stable.example.com/v1" in scheme "pkg/runtime/scheme.go:111"`}},
-		{name: "no subresource", object: strings.Replace(stored, "/v1", "/v2", 1), scale: scaleOf(`"name":"x"`, "9"), reason: ReasonInvalidArgument},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			got, err := d.SetScale(context.Background(), "", JSON([]byte(c.object)), JSON([]byte(c.scale)))
-			if string(got) != c.want || ReasonOf(err) != c.reason || err != nil && !strings.Contains(err.Error(), c.message) {
-				t.Errorf("%s, %v\nwant %s", got, err, c.want)
-			}
-			var e *Error
-			if errors.As(err, &e) && !slices.Equal(TextsOf(e.Warnings), c.warnings) {
-				t.Errorf("warnings %q, want %q", TextsOf(e.Warnings), c.warnings)
-			}
-		})
-	}
 }
 
 // TestAdmitScale: a write to the scale subresource is answered by a Scale, and what is stored is the object.
@@ -152,7 +83,6 @@ func TestScaleOfManyOwners(t *testing.T) {
 			_, err := d.Admit(context.Background(), Item{Patch: patch(n), OldObject: old, Subresource: "scale"}, EvaluationOptions{})
 			return err
 		},
-		"SetScale": func(n int) error { _, err := d.SetScale(context.Background(), "v1", old, scale(n)); return err },
 	} {
 		if err := do(10); err != nil {
 			t.Errorf("%s of a few: %v", name, err)

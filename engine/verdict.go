@@ -117,13 +117,10 @@ type FieldChange struct {
 
 // Presentation is how an API server presents the object that Admit or Read returns.
 type Presentation struct {
-	// SelectableFields are the values that field selectors compare, in the order of Definition.SelectableFields.
-	SelectableFields []SelectableField
+	// SelectableFields are the values that field selectors compare, in the order of publish.SelectableFields.
+	SelectableFields []selector.Field
 	// TableRow is a meta.k8s.io/v1 TableRow as JSON, without the object.
 	TableRow []byte
 	// Scale is the autoscaling/v1 Scale as JSON, nil if the version has no scale subresource.
 	Scale []byte
 }
-
-// SelectableField is a field that field selectors can name, with its value as text, which is empty for a missing field.
-type SelectableField = selector.Field

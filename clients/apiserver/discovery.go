@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -116,11 +118,11 @@ func (d *discoverer) publish() error {
 	if err != nil {
 		return err
 	}
-	described := make([]engine.CRD, len(crds))
+	described := make([]publish.CRD, len(crds))
 	for i, crd := range crds {
 		described[i] = describe(crd)
 	}
-	next := engine.Discover(described...)
+	next := publish.Discover(described...)
 	text, _ := next.Aggregated()
 	var list apidiscoveryv2.APIGroupDiscoveryList
 	if err := json.Unmarshal(text, &list); err != nil {
@@ -184,10 +186,10 @@ func (d *discoverer) removeGroup(name string) {
 	d.groups.RemoveGroup(name)
 }
 
-// describe describes a CRD for engine.Discover. It does not call the evaluator, so that discovery is complete during an
+// describe describes a CRD for publish.Discover. It does not call the evaluator, so that discovery is complete during an
 // outage.
-func describe(crd *apiextensionsv1.CustomResourceDefinition) engine.CRD {
-	c := engine.CRD{
+func describe(crd *apiextensionsv1.CustomResourceDefinition) publish.CRD {
+	c := publish.CRD{
 		Name: crd.Name, Scope: crd.Spec.Scope, Status: crd.Status,
 		Desired: engine.DesiredStatus{Group: crd.Spec.Group, Names: crd.Spec.Names},
 	}

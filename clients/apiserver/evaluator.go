@@ -14,6 +14,8 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine"
@@ -37,7 +39,8 @@ type Remote interface {
 }
 
 // Definition evaluates the objects of a CRD. It is immutable and safe for concurrent use. The methods do what those of
-// engine.Definition do. The errors are an *engine.Error, or an APIStatus that is the response to the client.
+// engine.Definition, and the functions of package publish, do. The errors are an *engine.Error, or an APIStatus that is
+// the response to the client.
 //
 // The server sets the options FieldValidation, KeepNulls, Stage, TargetVersion, View and WithStatus. Its items have
 // Version, Object, OldObject, OldDecoded, Subresource, Namespace and Name. It reads Rejection, Status, Warnings,
@@ -51,14 +54,14 @@ type Definition interface {
 	// select the fields of its object.
 	FieldManagement(version string) (engine.FieldManagement, error)
 	SelectableFields(version string) ([]string, error)
-	Select(ctx context.Context, version string, object engine.Document) ([]engine.SelectableField, error)
+	Select(ctx context.Context, version string, object engine.Document) ([]publish.SelectableField, error)
 	GetScale(ctx context.Context, version string, object engine.Document) ([]byte, error)
 	SetScale(ctx context.Context, version string, object, scale engine.Document) ([]byte, error)
 	// PrintTable returns the JSON of a Table of objects of a served version. It is called only for lists with an object
 	// that has items at its root. The server sets the options Decoded, NoHeaders, Object, ResourceVersion, Continue and
 	// RemainingItemCount.
-	PrintTable(ctx context.Context, version string, objects []engine.Document, o engine.TableOptions) ([]byte, error)
-	// Models returns engine.OpenAPIModels.
+	PrintTable(ctx context.Context, version string, objects []engine.Document, o publish.TableOptions) ([]byte, error)
+	// Models returns the JSON of publish.OpenAPI.Models.
 	Models(ctx context.Context) ([]byte, error)
 }
 
@@ -87,8 +90,24 @@ func (e InProcess) Compile(ctx context.Context, crd *apiextensionsv1.CustomResou
 
 type inProcess struct{ *engine.Definition }
 
-func (d inProcess) PrintTable(ctx context.Context, version string, objects []engine.Document, o engine.TableOptions) ([]byte, error) {
-	t, err := d.Table(ctx, version, objects, o)
+func (d inProcess) SelectableFields(version string) ([]string, error) {
+	return publish.SelectableFields(d.Definition, version)
+}
+
+func (d inProcess) Select(ctx context.Context, version string, object engine.Document) ([]publish.SelectableField, error) {
+	return publish.Select(ctx, d.Definition, version, object)
+}
+
+func (d inProcess) GetScale(ctx context.Context, version string, object engine.Document) ([]byte, error) {
+	return publish.GetScale(ctx, d.Definition, version, object)
+}
+
+func (d inProcess) SetScale(ctx context.Context, version string, object, scale engine.Document) ([]byte, error) {
+	return publish.SetScale(ctx, d.Definition, version, object, scale)
+}
+
+func (d inProcess) PrintTable(ctx context.Context, version string, objects []engine.Document, o publish.TableOptions) ([]byte, error) {
+	t, err := publish.TableOf(ctx, d.Definition, version, objects, o)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +115,7 @@ func (d inProcess) PrintTable(ctx context.Context, version string, objects []eng
 }
 
 func (d inProcess) Models(ctx context.Context) ([]byte, error) {
-	doc, err := engine.OpenAPIModels(ctx, d.CRD(engine.Status{}))
+	doc, err := publish.OpenAPI{}.Models(ctx, publish.NewCRD(d.Definition, engine.Status{}))
 	if err != nil {
 		return nil, err
 	}

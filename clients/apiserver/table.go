@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/crdeval/crdeval/engine/kubeserver"
+	"github.com/crdeval/crdeval/engine/publish"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,7 +23,7 @@ import (
 type tableConvertor struct {
 	definition Definition
 	version    string
-	printer    *engine.TablePrinter
+	printer    *kubeserver.TablePrinter
 	fields     columnFields // that the printer reads
 }
 
@@ -28,7 +31,7 @@ func newTableConvertor(d Definition, crd *apiextensionsv1.CustomResourceDefiniti
 	c := tableConvertor{definition: d, version: version}
 	for i := range crd.Spec.Versions {
 		if v := &crd.Spec.Versions[i]; v.Name == version {
-			c.printer, c.fields = engine.NewTablePrinter(v), newColumnFields(v.AdditionalPrinterColumns)
+			c.printer, c.fields = kubeserver.NewTablePrinter(v), newColumnFields(v.AdditionalPrinterColumns)
 		}
 	}
 	return c
@@ -37,7 +40,7 @@ func newTableConvertor(d Definition, crd *apiextensionsv1.CustomResourceDefiniti
 // ConvertToTable implements rest.TableConvertor. The rows have the objects.
 func (c tableConvertor) ConvertToTable(ctx context.Context, obj, options runtime.Object) (*metav1.Table, error) {
 	var objects []*unstructured.Unstructured
-	o := engine.TableOptions{Object: engine.RowNone}
+	o := publish.TableOptions{Object: publish.RowNone}
 	switch list := obj.(type) {
 	case *unstructured.UnstructuredList:
 		objects = itemsOf(list, &o)
@@ -52,7 +55,7 @@ func (c tableConvertor) ConvertToTable(ctx context.Context, obj, options runtime
 	}
 	nested := areNested(objects)
 	if nested {
-		o.Object = engine.RowWhole
+		o.Object = publish.RowWhole
 	}
 	table, err := c.printDecoded(ctx, objects, o)
 	if err != nil {
@@ -78,7 +81,7 @@ func areNested(objects []*unstructured.Unstructured) bool {
 }
 
 // itemsOf returns the objects of a list, and copies the list's metadata to o.
-func itemsOf(list *unstructured.UnstructuredList, o *engine.TableOptions) []*unstructured.Unstructured {
+func itemsOf(list *unstructured.UnstructuredList, o *publish.TableOptions) []*unstructured.Unstructured {
 	o.ResourceVersion, o.Continue, o.RemainingItemCount = list.GetResourceVersion(), list.GetContinue(), list.GetRemainingItemCount()
 	objects := make([]*unstructured.Unstructured, len(list.Items))
 	for i := range list.Items {
@@ -88,7 +91,7 @@ func itemsOf(list *unstructured.UnstructuredList, o *engine.TableOptions) []*uns
 }
 
 // printDecoded prints a table and decodes it. The objects of rows stay JSON.
-func (c tableConvertor) printDecoded(ctx context.Context, objects []*unstructured.Unstructured, o engine.TableOptions) (*metav1.Table, error) {
+func (c tableConvertor) printDecoded(ctx context.Context, objects []*unstructured.Unstructured, o publish.TableOptions) (*metav1.Table, error) {
 	text, err := c.print(ctx, objects, o)
 	if err != nil {
 		return nil, err
@@ -125,7 +128,7 @@ const selectedBytes = 256
 const partialMetadata = `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":`
 
 // print returns the JSON of a table of objects that were read from the storage. The evaluator prints nested objects.
-func (c tableConvertor) print(ctx context.Context, objects []*unstructured.Unstructured, o engine.TableOptions) ([]byte, error) {
+func (c tableConvertor) print(ctx context.Context, objects []*unstructured.Unstructured, o publish.TableOptions) ([]byte, error) {
 	nested := areNested(objects)
 	if nested {
 		c.fields = nil
@@ -150,7 +153,7 @@ func (c tableConvertor) print(ctx context.Context, objects []*unstructured.Unstr
 		table, err = c.definition.PrintTable(ctx, c.version, documents, o)
 	} else {
 		var metadata func([]byte, int) ([]byte, error)
-		if o.Object == engine.RowMetadata {
+		if o.Object == publish.RowMetadata {
 			metadata = func(text []byte, i int) ([]byte, error) {
 				text, err := p.append(append(text, partialMetadata...), objects[i].Object["metadata"])
 				return append(text, '}'), err

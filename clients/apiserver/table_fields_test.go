@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -74,11 +76,11 @@ spec:
 			var got, want any
 			for into, print := range map[*any]func() ([]byte, error){
 				&got: func() ([]byte, error) {
-					return c.print(t.Context(), []*unstructured.Unstructured{u, u}, engine.TableOptions{ResourceVersion: "7"})
+					return c.print(t.Context(), []*unstructured.Unstructured{u, u}, publish.TableOptions{ResourceVersion: "7"})
 				},
 				&want: func() ([]byte, error) {
 					documents := []engine.Document{engine.JSON(whole), engine.JSON(whole)}
-					return d.PrintTable(t.Context(), "v1", documents, engine.TableOptions{ResourceVersion: "7", Decoded: true})
+					return d.PrintTable(t.Context(), "v1", documents, publish.TableOptions{ResourceVersion: "7", Decoded: true})
 				},
 			} {
 				text, err := print()

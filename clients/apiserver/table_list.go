@@ -8,12 +8,12 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/endpoints/handlers"
-
-	"github.com/crdeval/crdeval/engine"
 )
 
 // asksForTable reports whether a request prefers a meta.k8s.io/v1 Table in JSON with the metadata of the objects, as
@@ -60,7 +60,7 @@ func (l tableLister) List(ctx context.Context, o *internalversion.ListOptions) (
 	if err != nil || !ok {
 		return list, err
 	}
-	options := engine.TableOptions{}
+	options := publish.TableOptions{}
 	table, err := l.convertor.print(ctx, itemsOf(objects, &options), options)
 	if err != nil {
 		return nil, err

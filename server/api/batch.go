@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	statusv1 "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -96,7 +98,7 @@ var (
 	traceModes  = []engine.TraceMode{engine.TraceNone, engine.TraceNone, engine.TraceFailed, engine.TraceAll}
 	stages      = []engine.Stage{engine.StageAll, engine.StageAll, engine.StageDecode, engine.StageFinish, engine.StageBody, engine.StageValidate,
 		engine.StageBodyAndValidate}
-	rowObjects = []engine.RowObject{engine.RowMetadata, engine.RowNone, engine.RowMetadata, engine.RowWhole}
+	rowObjects = []publish.RowObject{publish.RowMetadata, publish.RowNone, publish.RowMetadata, publish.RowWhole}
 )
 
 func (b *batch) setOptions(o *crdevalv1.EvaluationOptions) (err error) {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/flow"
@@ -39,7 +41,7 @@ func (s *presentationService) Discover(ctx context.Context, r *crdevalv1.Discove
 		if err := reserveDocument(ctx, min(int64(versions)*discoveryBytes, int64(s.limits.MaxMessageBytes))); err != nil {
 			return nil, "", err
 		}
-		found := engine.Discover(crds...)
+		found := publish.Discover(crds...)
 		var document []byte
 		var etag string
 		switch {
@@ -99,7 +101,7 @@ func (s *presentationService) GetOpenApi(ctx context.Context, r *crdevalv1.GetOp
 		key.kind = "models"
 	}
 	document, etag, err := s.document(ctx, r, key, func(work context.Context, view registry.View) ([]byte, string, error) {
-		o := engine.OpenAPIOptions{
+		o := publish.OpenAPI{
 			MaxBytes: int64(s.limits.maxDocumentBytes()),
 			Reserve:  func(bytes int64) error { return reserveDocument(ctx, bytes) },
 		}
@@ -107,16 +109,16 @@ func (s *presentationService) GetOpenApi(ctx context.Context, r *crdevalv1.GetOp
 		if err != nil {
 			return nil, "", err
 		}
-		var document *engine.OpenAPIDocument
+		var document *publish.OpenAPIDocument
 		switch {
 		case key.kind == "v2":
-			document, err = engine.OpenAPIV2(work, o, crds...)
+			document, err = o.V2(work, crds...)
 		case key.kind == "models":
 			document, err = o.Models(work, crds[0])
 		case key.group == "":
-			document, err = engine.OpenAPIV3Index(work, "", o, crds...)
+			document, err = o.V3Index(work, "", crds...)
 		default:
-			document, err = engine.OpenAPIV3(work, key.group, key.version, o, crds...)
+			document, err = o.V3(work, key.group, key.version, crds...)
 		}
 		if e := (*engine.Error)(nil); errors.As(err, &e) && e.Reason == engine.ReasonVersionNotFound {
 			err = groupVersionNotFound(r.GetCatalog(), key)
@@ -187,12 +189,12 @@ type documentKey struct {
 }
 
 // crds returns the CRDs in the document: one, or all or all established ones.
-func (k *documentKey) crds(view registry.View, established bool) ([]engine.CRD, error) {
+func (k *documentKey) crds(view registry.View, established bool) ([]publish.CRD, error) {
 	if k.crd == "" {
 		return view.AllCRDs(established), nil
 	}
 	one, err := view.DescribeCRD(k.crd, k.revision)
-	return []engine.CRD{one}, err
+	return []publish.CRD{one}, err
 }
 
 // documentRequest has the fields of all requests for documents about catalogs.

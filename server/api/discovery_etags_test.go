@@ -7,7 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/publish"
+
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/registry"
@@ -32,7 +33,7 @@ type watchfulView struct {
 	made *atomic.Int64
 }
 
-func (v watchfulView) AllCRDs(established bool) []engine.CRD {
+func (v watchfulView) AllCRDs(established bool) []publish.CRD {
 	v.made.Add(1)
 	return v.View.AllCRDs(established)
 }

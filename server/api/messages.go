@@ -11,6 +11,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -389,8 +391,8 @@ func presentation(p *engine.Presentation) *crdevalv1.ObjectPresentation {
 	}
 }
 
-func selectableFields(list []engine.SelectableField) []*crdevalv1.SelectableField {
-	return convertAll(list, func(f *engine.SelectableField) *crdevalv1.SelectableField {
+func selectableFields(list []publish.SelectableField) []*crdevalv1.SelectableField {
+	return convertAll(list, func(f *publish.SelectableField) *crdevalv1.SelectableField {
 		return &crdevalv1.SelectableField{Field: valid(f.Field), Value: valid(f.Value)}
 	})
 }

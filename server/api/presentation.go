@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -146,10 +148,10 @@ func (s *presentationService) Explain(ctx context.Context, r *crdevalv1.ExplainR
 	if err != nil {
 		return nil, err
 	}
-	o := engine.ExplainOptions{APIVersion: r.GetApiVersion(), Recursive: r.GetRecursive(), MaxDepth: int(r.GetMaxDepth())}
+	o := publish.ExplainOptions{APIVersion: r.GetApiVersion(), Recursive: r.GetRecursive(), MaxDepth: int(r.GetMaxDepth())}
 	var text string
 	err = s.scheduler.Run(ctx, func(ctx context.Context) (err error) {
-		text, err = engine.Explain(ctx, r.GetPath(), o, view.AllCRDs(true)...)
+		text, err = publish.Explain(ctx, r.GetPath(), o, view.AllCRDs(true)...)
 		return err
 	})
 	if err != nil {
@@ -163,7 +165,7 @@ func (s *presentationService) GetScale(ctx context.Context, r *crdevalv1.GetScal
 	m := &crdevalv1.GetScaleResponse{}
 	var err error
 	m.Scale, m.Rejection, m.Revision, err = s.scale(ctx, r, r.GetObject(), func(ctx context.Context, on *subject) ([]byte, error) {
-		return on.definition.GetScale(ctx, on.version, on.objects[0])
+		return publish.GetScale(ctx, on.definition, on.version, on.objects[0])
 	})
 	return m, err
 }
@@ -179,7 +181,7 @@ func (s *presentationService) SetScale(ctx context.Context, r *crdevalv1.SetScal
 	}
 	m := &crdevalv1.SetScaleResponse{}
 	m.Object, m.Rejection, m.Revision, err = s.scale(ctx, r, r.GetObject(), func(ctx context.Context, on *subject) ([]byte, error) {
-		text, err := on.definition.SetScale(ctx, on.version, on.objects[0], scale)
+		text, err := publish.SetScale(ctx, on.definition, on.version, on.objects[0], scale)
 		if e := (*engine.Error)(nil); errors.As(err, &e) {
 			m.Violations, m.Warnings = violations(e.Violations), warnings(e.Warnings)
 		}
@@ -221,12 +223,12 @@ func (s *presentationService) SelectFields(
 	if err != nil {
 		return nil, err
 	}
-	names, err := on.definition.SelectableFields(on.version)
+	names, err := publish.SelectableFields(on.definition, on.version)
 	if err != nil {
 		return nil, on.addVersion(err)
 	}
 	m := &crdevalv1.SelectFieldsResponse{Selectable: allValid(names), Revision: on.definition.Revision()}
-	selector, err := on.definition.ParseFieldSelector(on.version, r.GetSelector())
+	selector, err := publish.ParseFieldSelector(on.definition, on.version, r.GetSelector())
 	if m.Rejection = rejectionIn(err); m.Rejection != nil {
 		return m, nil
 	}
@@ -238,9 +240,9 @@ func (s *presentationService) SelectFields(
 	work := s.scheduler.Start(ctx)
 	defer work.Close()
 	for i := range on.objects {
-		var fields []engine.SelectableField
+		var fields []publish.SelectableField
 		err := work.Item(func(ctx context.Context) (err error) {
-			fields, err = on.definition.Select(ctx, on.version, on.objects[i])
+			fields, err = publish.Select(ctx, on.definition, on.version, on.objects[i])
 			return err
 		})
 		if ctx.Err() != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/conversion"
@@ -28,12 +30,12 @@ func (s *presentationService) Table(ctx context.Context, r *crdevalv1.TableReque
 	m := &crdevalv1.TableResponse{Revision: on.definition.Revision()}
 	reserved, release := conversion.Reserve(ctx)
 	defer release()
-	var table *engine.Table
+	var table *publish.Table
 	err = s.scheduler.Run(reserved, func(ctx context.Context) (err error) {
 		if r.GetSubresource() == "scale" {
-			table, err = on.definition.ScaleTable(ctx, on.version, on.objects[0], options)
+			table, err = publish.ScaleTable(ctx, on.definition, on.version, on.objects[0], options)
 		} else {
-			table, err = on.definition.Table(ctx, on.version, on.objects, options)
+			table, err = publish.TableOf(ctx, on.definition, on.version, on.objects, options)
 		}
 		return err
 	})
@@ -76,7 +78,7 @@ func (s *presentationService) checkKinds(objects []engine.Document, d *engine.De
 	return nil
 }
 
-func (s *presentationService) tableOptions(r *crdevalv1.TableRequest) (o engine.TableOptions, err error) {
+func (s *presentationService) tableOptions(r *crdevalv1.TableRequest) (o publish.TableOptions, err error) {
 	if o.Now, err = ageReference("now", r.GetNow()); err != nil {
 		return o, err
 	}
@@ -84,7 +86,7 @@ func (s *presentationService) tableOptions(r *crdevalv1.TableRequest) (o engine.
 		return o, err
 	}
 	if r.GetText() != nil {
-		o.Object = engine.RowMetadata // texts show labels and namespaces
+		o.Object = publish.RowMetadata // texts show labels and namespaces
 	}
 	switch r.GetSubresource() {
 	case "":
@@ -109,8 +111,8 @@ func (s *presentationService) tableOptions(r *crdevalv1.TableRequest) (o engine.
 	return o, nil
 }
 
-func textOptions(t *crdevalv1.TableText) engine.TextOptions {
-	o := engine.TextOptions{
+func textOptions(t *crdevalv1.TableText) publish.TextOptions {
+	o := publish.TextOptions{
 		Wide: t.GetWide(), NoHeaders: t.GetNoHeaders(), Namespaces: t.GetNamespaces(), Labels: t.GetLabels(), ShowKind: t.GetShowKind(),
 	}
 	if t.GetLabelColumns() != "" {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	"github.com/crdeval/crdeval/engine"
 )
 
@@ -106,11 +108,11 @@ type View interface {
 	Named(ctx context.Context, name, revision string) (*engine.Definition, error)
 	// OfKind is Named for the established CRD of a group and kind.
 	OfKind(ctx context.Context, group, kind, revision string) (*engine.Definition, error)
-	// AllCRDs describes all CRDs by name, for engine.Discover, or the established ones, for OpenAPI documents and
-	// engine.Explain. It compiles nothing.
-	AllCRDs(established bool) []engine.CRD
+	// AllCRDs describes all CRDs by name, for publish.Discover, or the established ones, for OpenAPI documents and
+	// publish.Explain. It compiles nothing.
+	AllCRDs(established bool) []publish.CRD
 	// DescribeCRD describes one CRD at a revision; "" is the current one. It compiles nothing.
-	DescribeCRD(name, revision string) (engine.CRD, error)
+	DescribeCRD(name, revision string) (publish.CRD, error)
 	// State is comparable: it equals that of another View of this process if the catalog did not change in between. It
 	// retains no memory.
 	State() any

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"weak"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/server/flow"
 )
@@ -52,8 +54,8 @@ func (v catalogView) OfKind(ctx context.Context, group, kind, revision string) (
 }
 
 // AllCRDs implements View.
-func (v catalogView) AllCRDs(established bool) []engine.CRD {
-	list := make([]engine.CRD, 0, v.catalog.crds.Len())
+func (v catalogView) AllCRDs(established bool) []publish.CRD {
+	list := make([]publish.CRD, 0, v.catalog.crds.Len())
 	for _, d := range v.catalog.crds.All() {
 		if established && !d.established() {
 			continue
@@ -64,21 +66,21 @@ func (v catalogView) AllCRDs(established bool) []engine.CRD {
 }
 
 // DescribeCRD implements View.
-func (v catalogView) DescribeCRD(name, revision string) (engine.CRD, error) {
+func (v catalogView) DescribeCRD(name, revision string) (publish.CRD, error) {
 	d, err := v.catalog.crd(name)
 	if err != nil {
-		return engine.CRD{}, err
+		return publish.CRD{}, err
 	}
 	rev, err := d.revisionAt(revision)
 	if err != nil {
-		return engine.CRD{}, err
+		return publish.CRD{}, err
 	}
 	return d.inDocuments(rev), nil
 }
 
 // inDocuments describes a revision of the CRD for discovery and OpenAPI documents.
-func (c *crd) inDocuments(rev *revision) engine.CRD {
-	return engine.CRD{
+func (c *crd) inDocuments(rev *revision) publish.CRD {
+	return publish.CRD{
 		Name: c.name, Scope: engine.Scope(rev.summary.Scope), Revision: rev.digest, Versions: rev.summary.Versions,
 		Desired: rev.summary.Desired, Status: *c.record.Status,
 		Manifest: func(context.Context) ([]byte, error) {

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -126,12 +128,12 @@ func results(t *testing.T, e apiserver.Evaluator, crd *apiextensionsv1.CustomRes
 		for i := range objects {
 			objects[i] = engine.JSON([]byte(strings.Replace(stored, `"a"`, fmt.Sprintf(`"a%d"`, i), 1)))
 		}
-		table, err := d.PrintTable(ctx, "v1", objects, engine.TableOptions{ResourceVersion: "9", Continue: "c", RemainingItemCount: &remaining})
+		table, err := d.PrintTable(ctx, "v1", objects, publish.TableOptions{ResourceVersion: "9", Continue: "c", RemainingItemCount: &remaining})
 		add("table", table, err)
-		table, err = d.PrintTable(ctx, "v1beta1", objects, engine.TableOptions{NoHeaders: true})
+		table, err = d.PrintTable(ctx, "v1beta1", objects, publish.TableOptions{NoHeaders: true})
 		add("table", table, err)
 	}
-	_, err = d.PrintTable(ctx, "v1", []engine.Document{engine.JSON([]byte(`{}`))}, engine.TableOptions{})
+	_, err = d.PrintTable(ctx, "v1", []engine.Document{engine.JSON([]byte(`{}`))}, publish.TableOptions{})
 	if err == nil {
 		t.Error("a table of an object without a kind")
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/crdeval/crdeval/engine"
@@ -47,14 +49,14 @@ func (d *definition) Models(ctx context.Context) ([]byte, error) {
 	return r.GetDocument().GetJson(), err
 }
 
-var rowObjects = map[engine.RowObject]crdevalv1.RowObject{
-	engine.RowMetadata: crdevalv1.RowObject_ROW_OBJECT_METADATA, engine.RowNone: crdevalv1.RowObject_ROW_OBJECT_NONE,
-	engine.RowWhole: crdevalv1.RowObject_ROW_OBJECT_OBJECT,
+var rowObjects = map[publish.RowObject]crdevalv1.RowObject{
+	publish.RowMetadata: crdevalv1.RowObject_ROW_OBJECT_METADATA, publish.RowNone: crdevalv1.RowObject_ROW_OBJECT_NONE,
+	publish.RowWhole: crdevalv1.RowObject_ROW_OBJECT_OBJECT,
 }
 
 // PrintTable implements apiserver.Definition. It prints a long list with several calls.
 func (d *definition) PrintTable(
-	ctx context.Context, version string, objects []engine.Document, o engine.TableOptions,
+	ctx context.Context, version string, objects []engine.Document, o publish.TableOptions,
 ) ([]byte, error) {
 	limits, err := call(ctx, d, func(ctx context.Context, _ *registration) (*crdevalv1.ServerLimits, error) {
 		return d.client.Limits(ctx)

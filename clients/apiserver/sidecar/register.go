@@ -12,6 +12,9 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/crdeval/crdeval/engine/kubeserver"
+	"github.com/crdeval/crdeval/engine/publish"
+
 	"golang.org/x/sync/singleflight"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -29,9 +32,9 @@ type definition struct {
 	name         string
 	manifest     []byte // compressed
 	notOlderThan int64
-	management   map[string]engine.FieldManagement // of the served versions
-	selectable   map[string]*engine.FieldReader    // of the served versions
-	unary        []grpc.CallOption                 // of calls for one object
+	management   map[string]engine.FieldManagement  // of the served versions
+	selectable   map[string]*kubeserver.FieldReader // of the served versions
+	unary        []grpc.CallOption                  // of calls for one object
 	current      atomic.Pointer[registration]
 	flight       singleflight.Group
 }
@@ -50,7 +53,7 @@ func (e *Evaluator) Compile(ctx context.Context, crd *apiextensionsv1.CustomReso
 	}
 	d := &definition{
 		Evaluator: e, name: crd.Name, manifest: manifest, notOlderThan: resourceVersion(crd),
-		selectable: map[string]*engine.FieldReader{},
+		selectable: map[string]*kubeserver.FieldReader{},
 	}
 	// The server would convert the objects of a stream with one call of a webhook, so one could fail because of another.
 	if c := crd.Spec.Conversion; c != nil && c.Strategy == apiextensionsv1.WebhookConverter {
@@ -58,7 +61,7 @@ func (e *Evaluator) Compile(ctx context.Context, crd *apiextensionsv1.CustomReso
 	}
 	for i := range crd.Spec.Versions {
 		if v := &crd.Spec.Versions[i]; v.Served {
-			d.selectable[v.Name] = engine.NewFieldReader(v, crd.Spec.Scope)
+			d.selectable[v.Name] = kubeserver.NewFieldReader(v, crd.Spec.Scope)
 		}
 	}
 	if err := e.result(ctx, d.register(ctx)); err != nil {
@@ -234,7 +237,7 @@ func (d *definition) SelectableFields(version string) ([]string, error) {
 }
 
 // Select implements apiserver.Definition. It reads the fields in this process.
-func (d *definition) Select(_ context.Context, version string, object engine.Document) ([]engine.SelectableField, error) {
+func (d *definition) Select(_ context.Context, version string, object engine.Document) ([]publish.SelectableField, error) {
 	r, ok := d.selectable[version]
 	if !ok {
 		return nil, d.notServed(version)

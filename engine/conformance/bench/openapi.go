@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"runtime"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine"
@@ -17,9 +19,9 @@ import (
 // openAPIV3 compares the v3 documents of all served versions and their ETags, on one core: ours from the stored
 // manifest, upstream's from the decoded CRD that its controller has.
 func openAPIV3(o Options, name string, obj *object) (string, error) {
-	return documents(o, name, obj, func(ctx context.Context, crd engine.CRD) (out [][]byte, err error) {
+	return documents(o, name, obj, func(ctx context.Context, crd publish.CRD) (out [][]byte, err error) {
 		for _, v := range crd.Versions {
-			doc, err := engine.OpenAPIV3(ctx, crd.Desired.Group, v.Name, engine.OpenAPIOptions{}, crd)
+			doc, err := publish.OpenAPI{}.V3(ctx, crd.Desired.Group, v.Name, crd)
 			if err != nil {
 				return nil, err
 			}
@@ -41,8 +43,8 @@ func openAPIV3(o Options, name string, obj *object) (string, error) {
 
 // openAPIV2 compares the v2 documents.
 func openAPIV2(o Options, name string, obj *object) (string, error) {
-	return documents(o, name, obj, func(ctx context.Context, crd engine.CRD) ([][]byte, error) {
-		doc, err := engine.OpenAPIV2(ctx, engine.OpenAPIOptions{}, crd)
+	return documents(o, name, obj, func(ctx context.Context, crd publish.CRD) ([][]byte, error) {
+		doc, err := publish.OpenAPI{}.V2(ctx, crd)
 		if err != nil {
 			return nil, err
 		}
@@ -54,7 +56,7 @@ func openAPIV2(o Options, name string, obj *object) (string, error) {
 	})
 }
 
-func documents(o Options, name string, obj *object, ours func(context.Context, engine.CRD) ([][]byte, error),
+func documents(o Options, name string, obj *object, ours func(context.Context, publish.CRD) ([][]byte, error),
 	upstream func([]*apiextensionsv1.CustomResourceDefinition) ([][]byte, error)) (string, error) {
 	crd, err := stored(obj)
 	if err != nil {
@@ -65,7 +67,7 @@ func documents(o Options, name string, obj *object, ours func(context.Context, e
 	if err != nil {
 		return "", err
 	}
-	published := engine.CRD{Name: crd.Name, Desired: engine.DesiredStatus{Group: crd.Spec.Group}, Manifest: func(context.Context) ([]byte, error) { return manifest, nil }}
+	published := publish.CRD{Name: crd.Name, Desired: engine.DesiredStatus{Group: crd.Spec.Group}, Manifest: func(context.Context) ([]byte, error) { return manifest, nil }}
 	for _, v := range crd.Spec.Versions {
 		published.Versions = append(published.Versions, engine.VersionInfo{Name: v.Name, Served: true})
 	}

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuraldefaulting "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	schemaobjectmeta "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
@@ -154,7 +156,7 @@ func newTables(obj *object) (*tables, error) {
 }
 
 func (t *tables) ours() ([]byte, error) {
-	made, err := t.definition.Table(context.Background(), t.version, t.documents, engine.TableOptions{})
+	made, err := publish.TableOf(context.Background(), t.definition, t.version, t.documents, publish.TableOptions{})
 	if err != nil {
 		return nil, err
 	}

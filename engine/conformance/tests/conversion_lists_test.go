@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	upstreamconversion "k8s.io/apiextensions-apiserver/pkg/apiserver/conversion"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -68,7 +70,7 @@ func TestConversionOfLists(t *testing.T) {
 				return respond(change(all)...)(review)
 			}
 			_, theirs := upstream.ConvertToVersion(list, schema.GroupVersion{Group: "foo.example.com", Version: "v2"})
-			_, ours := s.Engine().Table(t.Context(), "v2", docs, engine.TableOptions{})
+			_, ours := publish.TableOf(t.Context(), s.Engine(), "v2", docs, publish.TableOptions{})
 			if want, got := reasonOf(theirs), reasonOf(ours); want != got || (want == "") != (name == "honest") {
 				t.Errorf("upstream %q, ours %q\n%v\n%v", want, got, theirs, ours)
 			}

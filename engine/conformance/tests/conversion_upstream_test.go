@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine"
@@ -302,7 +304,7 @@ func (h *fake) replaySent(t *testing.T, r upstreamtests.Row) {
 		for _, item := range items {
 			docs = append(docs, engine.JSON([]byte(encoded(t, item))))
 		}
-		if _, err := s.Engine().Table(t.Context(), target, docs, engine.TableOptions{}); err != nil {
+		if _, err := publish.TableOf(t.Context(), s.Engine(), target, docs, publish.TableOptions{}); err != nil {
 			t.Error(err)
 		}
 	} else if _, err := s.Engine().Convert(t.Context(), engine.Item{Object: engine.JSON([]byte(encoded(t, object)))},

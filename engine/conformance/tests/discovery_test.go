@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -27,8 +29,8 @@ func TestDiscoveryIsUpstreams(t *testing.T) {
 	resources, groups := 0, 0
 	for n := range uint64(catalogs) {
 		ours, theirs := catalog(t, generate.New("discovery", 1, n))
-		d := engine.Discover(ours...)
-		u, err := publish(theirs)
+		d := publish.Discover(ours...)
+		u, err := serveDocuments(theirs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +93,7 @@ func sorted(t *testing.T, list []byte) []byte {
 func keysAgree(a, b []byte) bool { return len(bytes.TrimSpace(a)) == len(bytes.TrimSpace(b)) }
 
 // listed compares the list of groups with the groups. It comes from kube-aggregator, which is not in the module.
-func listed(t *testing.T, d *engine.Discovery) {
+func listed(t *testing.T, d *publish.Discovery) {
 	var list metav1.APIGroupList
 	if err := json.Unmarshal(d.GroupList(), &list); err != nil || list.Kind != "APIGroupList" || list.APIVersion != "v1" {
 		t.Fatalf("%v: %s", err, d.GroupList())
@@ -126,7 +128,7 @@ var (
 )
 
 // catalog generates CRDs and their statuses for both sides.
-func catalog(t *testing.T, r generate.Rand) (ours []engine.CRD, theirs []*apiextensionsv1.CustomResourceDefinition) {
+func catalog(t *testing.T, r generate.Rand) (ours []publish.CRD, theirs []*apiextensionsv1.CustomResourceDefinition) {
 	t.Helper()
 	for _, group := range groupNames {
 		for _, plural := range plurals {
@@ -139,7 +141,7 @@ func catalog(t *testing.T, r generate.Rand) (ours []engine.CRD, theirs []*apiext
 				t.Fatalf("%v %+v", err, report)
 			}
 			crd.Status = status(r, crd)
-			ours, theirs = append(ours, d.CRD(crd.Status)), append(theirs, crd)
+			ours, theirs = append(ours, publish.NewCRD(d, crd.Status)), append(theirs, crd)
 		}
 	}
 	r.Shuffle(len(ours), func(i, j int) { ours[i], ours[j] = ours[j], ours[i] })
@@ -220,7 +222,7 @@ func status(r generate.Rand, crd *apiextensionsv1.CustomResourceDefinition) apie
 // TestGroupListOrder tests the order of kube-aggregator's SortedByGroupAndVersion for APIServices of equal priority: by
 // name, which begins with the version.
 func TestGroupListOrder(t *testing.T) {
-	served := func(group string, versions ...string) engine.CRD {
+	served := func(group string, versions ...string) publish.CRD {
 		crd := discoveredCRD(generate.New("order", 1, 1), group, "crontabs")
 		crd.Spec.Versions = crd.Spec.Versions[:1]
 		v := crd.Spec.Versions[0]
@@ -235,9 +237,9 @@ func TestGroupListOrder(t *testing.T) {
 		}
 		crd.Status.AcceptedNames = crd.Spec.Names
 		crd.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue}}
-		return d.CRD(crd.Status)
+		return publish.NewCRD(d, crd.Status)
 	}
-	d := engine.Discover(served("z.example.com", "v1"), served("a.example.com", "v2"), served("b.example.com", "v1beta1", "v3"), served("y.example.com", "v1"))
+	d := publish.Discover(served("z.example.com", "v1"), served("a.example.com", "v2"), served("b.example.com", "v1beta1", "v3"), served("y.example.com", "v1"))
 	var got []string
 	for _, gv := range d.GroupVersions() {
 		got = append(got, gv.String())

@@ -21,8 +21,8 @@ type published struct {
 	groups, versions, aggregated http.Handler
 }
 
-// publish runs the controller until it has processed all CRDs.
-func publish(crds []*apiextensionsv1.CustomResourceDefinition) (*published, error) {
+// serveDocuments runs the controller until it has processed all CRDs.
+func serveDocuments(crds []*apiextensionsv1.CustomResourceDefinition) (*published, error) {
 	informer := externalversions.NewSharedInformerFactory(nil, 0).Apiextensions().V1().CustomResourceDefinitions()
 	for _, crd := range crds {
 		if err := informer.Informer().GetIndexer().Add(crd); err != nil {

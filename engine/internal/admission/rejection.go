@@ -53,6 +53,8 @@ type Fault struct {
 	// YAML.
 	Rejection  *Rejection
 	Violations []violation.Violation
+	// Warnings go with Rejection.
+	Warnings []violation.Warning
 	// Position is where the error is in the document, the zero Position if that is not known.
 	Position value.Position
 	Cause    error

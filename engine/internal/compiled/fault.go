@@ -54,3 +54,13 @@ func unreadable(code admission.Code, what string, err error) *admission.Fault {
 	}
 	return f
 }
+
+// Within returns a Fault with a text before its own. An error that is not a Fault is an internal one.
+func Within(what string, err error) *admission.Fault {
+	f := admission.Fault{Code: admission.Internal, Text: "internal error: " + err.Error(), Cause: err}
+	if own, ok := errors.AsType[*admission.Fault](err); ok {
+		f = *own
+	}
+	f.Text = what + ": " + f.Text
+	return &f
+}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 
 	"github.com/crdeval/crdeval/engine"
@@ -83,7 +85,7 @@ func (p *objectsPrinter) tables() error {
 			namespaces[stored.Namespace] = true
 		}
 	}
-	options := engine.TextOptions{
+	options := publish.TextOptions{
 		Wide: p.command.Output == "wide", NoHeaders: p.command.NoHeaders, Namespaces: len(namespaces) > 1, ShowKind: len(order) > 1,
 	}
 	for i, of := range order {
@@ -102,7 +104,7 @@ func (p *objectsPrinter) tables() error {
 }
 
 // table returns the table of objects of one kind and version.
-func (p *objectsPrinter) table(of typeMeta, list []*outcome, options engine.TextOptions) ([]byte, error) {
+func (p *objectsPrinter) table(of typeMeta, list []*outcome, options publish.TextOptions) ([]byte, error) {
 	creation := fmt.Appendf(nil, `{"metadata":{"creationTimestamp":%q}}`, p.command.now.UTC().Format("2006-01-02T15:04:05Z"))
 	objects := make([][]byte, len(list))
 	for i, o := range list {
@@ -122,7 +124,7 @@ func (p *objectsPrinter) table(of typeMeta, list []*outcome, options engine.Text
 	if err != nil {
 		return nil, err
 	}
-	return engine.TableText(p.ctx, table, of.kind+"."+workspace.GroupOf(of.apiVersion), options)
+	return publish.TableText(p.ctx, table, of.kind+"."+workspace.GroupOf(of.apiVersion), options)
 }
 
 // selectObjects removes the admitted objects that do not match the field selector.

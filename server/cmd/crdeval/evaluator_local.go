@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/api"
@@ -89,7 +91,7 @@ func (e *localEvaluator) table(
 	for i, object := range objects {
 		documents[i] = engine.JSON(object)
 	}
-	t, err := crd.Compiled().Definition.Table(ctx, version, documents, engine.TableOptions{Now: now, MaxBytes: noLimit})
+	t, err := publish.TableOf(ctx, crd.Compiled().Definition, version, documents, publish.TableOptions{Now: now, MaxBytes: noLimit})
 	if err != nil {
 		return nil, err
 	}
@@ -103,12 +105,12 @@ func (e *localEvaluator) matching(
 	ctx context.Context, crd *workspace.CRD, version, selector string, objects [][]byte,
 ) (matches []bool, err error) {
 	d := crd.Compiled().Definition
-	s, err := d.ParseFieldSelector(version, selector)
+	s, err := publish.ParseFieldSelector(d, version, selector)
 	if err != nil {
 		return nil, fmt.Errorf("--field-selector: %w", err)
 	}
 	for _, object := range objects {
-		fields, err := d.Select(ctx, version, engine.JSON(object))
+		fields, err := publish.Select(ctx, d, version, engine.JSON(object))
 		if err != nil {
 			return nil, err
 		}

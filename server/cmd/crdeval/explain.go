@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/publish"
 	"github.com/crdeval/crdeval/server/commandline"
 )
 
@@ -50,7 +50,7 @@ func (c *explainCommand) Validate() error {
 func (c *explainCommand) Run(ctx context.Context, env environment) error {
 	return c.publish(ctx, env, c.CRDs, func(p publisher) error {
 		text, err := p.explain(ctx, c.Path,
-			engine.ExplainOptions{APIVersion: c.APIVersion, Recursive: c.Recursive, MaxDepth: int(c.MaxDepth)})
+			publish.ExplainOptions{APIVersion: c.APIVersion, Recursive: c.Recursive, MaxDepth: int(c.MaxDepth)})
 		if err != nil {
 			return err
 		}

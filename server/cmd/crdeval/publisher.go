@@ -4,7 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/publish"
+
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
@@ -16,7 +17,7 @@ type publisher interface {
 	openAPIV2(ctx context.Context) ([]byte, error)
 	// openAPIV3 returns the document of a group and version, or the index if both are empty.
 	openAPIV3(ctx context.Context, group, version string) ([]byte, error)
-	explain(ctx context.Context, path string, o engine.ExplainOptions) (string, error)
+	explain(ctx context.Context, path string, o publish.ExplainOptions) (string, error)
 }
 
 // publishedExitCodes are the exit codes of commands about published CRDs.
@@ -67,30 +68,30 @@ func (f *serviceFlags) publish(
 }
 
 func (l *local) discover(context.Context) ([]byte, error) {
-	document, _ := engine.Discover(l.catalog.CRDs(false)...).Aggregated()
+	document, _ := publish.Discover(l.catalog.CRDs(false)...).Aggregated()
 	return document, nil
 }
 
 func (l *local) openAPIV2(ctx context.Context) ([]byte, error) {
-	return documentOf(engine.OpenAPIV2(ctx, engine.OpenAPIOptions{}, l.catalog.CRDs(true)...))
+	return documentOf(publish.OpenAPI{}.V2(ctx, l.catalog.CRDs(true)...))
 }
 
 func (l *local) openAPIV3(ctx context.Context, group, version string) ([]byte, error) {
 	if group == "" {
-		return documentOf(engine.OpenAPIV3Index(ctx, "", engine.OpenAPIOptions{}, l.catalog.CRDs(true)...))
+		return documentOf(publish.OpenAPI{}.V3Index(ctx, "", l.catalog.CRDs(true)...))
 	}
-	return documentOf(engine.OpenAPIV3(ctx, group, version, engine.OpenAPIOptions{}, l.catalog.CRDs(true)...))
+	return documentOf(publish.OpenAPI{}.V3(ctx, group, version, l.catalog.CRDs(true)...))
 }
 
-func documentOf(d *engine.OpenAPIDocument, err error) ([]byte, error) {
+func documentOf(d *publish.OpenAPIDocument, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
 	return d.JSON, nil
 }
 
-func (l *local) explain(ctx context.Context, path string, o engine.ExplainOptions) (string, error) {
-	return engine.Explain(ctx, path, o, l.catalog.CRDs(true)...)
+func (l *local) explain(ctx context.Context, path string, o publish.ExplainOptions) (string, error) {
+	return publish.Explain(ctx, path, o, l.catalog.CRDs(true)...)
 }
 
 func (s *service) discover(ctx context.Context) ([]byte, error) {
@@ -108,7 +109,7 @@ func (s *service) openAPIV3(ctx context.Context, group, version string) ([]byte,
 	return document, s.fail("", err)
 }
 
-func (s *service) explain(ctx context.Context, path string, o engine.ExplainOptions) (string, error) {
+func (s *service) explain(ctx context.Context, path string, o publish.ExplainOptions) (string, error) {
 	answer, err := s.Presentation().Explain(ctx, &crdevalv1.ExplainRequest{
 		Catalog: s.catalog, Path: path, ApiVersion: o.APIVersion, Recursive: o.Recursive,
 		MaxDepth: int32(o.MaxDepth), //nolint:gosec // of a flag

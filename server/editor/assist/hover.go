@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	"github.com/crdeval/crdeval/engine"
 )
 
@@ -77,6 +79,6 @@ func (a *Assistant) explain(ctx context.Context, c cursor, fields []string) (str
 	for _, name := range fields {
 		request += "." + strings.NewReplacer(`\`, `\\`, ".", `\.`).Replace(name)
 	}
-	options := engine.ExplainOptions{APIVersion: d.Group() + "/" + c.version}
-	return engine.Explain(ctx, request, options, d.CRD(engine.Status{}))
+	options := publish.ExplainOptions{APIVersion: d.Group() + "/" + c.version}
+	return publish.Explain(ctx, request, options, publish.NewCRD(d, engine.Status{}))
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
 	"github.com/crdeval/crdeval/engine/conformance/ours"
@@ -123,7 +125,7 @@ func (p *pair) read(q question) oracle.Answer {
 	if q.how == get {
 		return oracle.Answer{Object: read.Object}
 	}
-	object, err := d.GetScale(ctx, q.Version, engine.JSON(read.Object))
+	object, err := publish.GetScale(ctx, d, q.Version, engine.JSON(read.Object))
 	if err != nil {
 		return oracle.Answer{Rejection: rejection(err, nowhere)}
 	}
@@ -139,8 +141,8 @@ func (p *pair) convert(q question) oracle.Answer {
 	return oracle.Answer{Object: made.Object}
 }
 
-var rowObjects = map[string]engine.RowObject{
-	"": engine.RowMetadata, "Metadata": engine.RowMetadata, "None": engine.RowNone, "Object": engine.RowWhole,
+var rowObjects = map[string]publish.RowObject{
+	"": publish.RowMetadata, "Metadata": publish.RowMetadata, "None": publish.RowNone, "Object": publish.RowWhole,
 }
 
 func (p *pair) table(q question) oracle.Answer {
@@ -148,8 +150,8 @@ func (p *pair) table(q question) oracle.Answer {
 	for _, o := range q.Objects {
 		docs = append(docs, engine.JSON(o))
 	}
-	made, err := p.ours.Engine().Table(context.Background(), q.Version, docs,
-		engine.TableOptions{Object: rowObjects[q.Include], ResourceVersion: fmt.Sprint(revision)})
+	made, err := publish.TableOf(context.Background(), p.ours.Engine(), q.Version, docs,
+		publish.TableOptions{Object: rowObjects[q.Include], ResourceVersion: fmt.Sprint(revision)})
 	if err != nil {
 		return oracle.Answer{Rejection: rejection(err, inList)}
 	}

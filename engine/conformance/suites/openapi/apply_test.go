@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -76,7 +78,7 @@ func (sum *tally) crd(t *testing.T, m *maker, revision string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := publish(canonical, revision)
+	p, err := decode(canonical, revision)
 	if err != nil {
 		return
 	}
@@ -87,7 +89,7 @@ func (sum *tally) crd(t *testing.T, m *maker, revision string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := engine.OpenAPIModels(t.Context(), p.ours)
+	doc, err := publish.OpenAPI{}.Models(t.Context(), p.ours)
 	if err != nil {
 		t.Fatal(err)
 	}

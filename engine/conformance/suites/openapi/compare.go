@@ -11,6 +11,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/publish"
 )
 
 // extent counts what was compared.
@@ -19,16 +20,16 @@ type extent struct{ documents, bytes int }
 // published is a CRD on both sides.
 type published struct {
 	upstream *apiextensionsv1.CustomResourceDefinition
-	ours     engine.CRD
+	ours     publish.CRD
 }
 
-// publish takes a CRD in canonical form, as an API server stores it.
-func publish(canonical []byte, revision string) (published, error) {
+// decode reads a CRD in canonical form, as an API server stores it.
+func decode(canonical []byte, revision string) (published, error) {
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	if err := json.Unmarshal(canonical, crd); err != nil {
 		return published{}, err
 	}
-	p := published{upstream: crd, ours: engine.CRD{
+	p := published{upstream: crd, ours: publish.CRD{
 		Name: crd.Name, Desired: engine.DesiredStatus{Group: crd.Spec.Group, Names: crd.Spec.Names}, Revision: revision,
 		Manifest: func(context.Context) ([]byte, error) { return canonical, nil },
 	}}
@@ -42,7 +43,7 @@ func publish(canonical []byte, revision string) (published, error) {
 func compare(ctx context.Context, crds []published) (n extent, differences []string) {
 	versions := map[string][]*apiextensionsv1.CustomResourceDefinition{}
 	var upstream []*apiextensionsv1.CustomResourceDefinition
-	var ours []engine.CRD
+	var ours []publish.CRD
 	for _, p := range crds {
 		upstream, ours = append(upstream, p.upstream), append(ours, p.ours)
 		for _, v := range p.upstream.Spec.Versions {
@@ -51,7 +52,7 @@ func compare(ctx context.Context, crds []published) (n extent, differences []str
 			}
 		}
 	}
-	check := func(what string, want []byte, wantErr error, got *engine.OpenAPIDocument, gotErr error) {
+	check := func(what string, want []byte, wantErr error, got *publish.OpenAPIDocument, gotErr error) {
 		n.documents++
 		switch {
 		case wantErr != nil || gotErr != nil:
@@ -66,11 +67,11 @@ func compare(ctx context.Context, crds []published) (n extent, differences []str
 	}
 	for _, version := range slices.Sorted(maps.Keys(versions)) {
 		want, wantErr := UpstreamV3(versions[version], version)
-		got, gotErr := engine.OpenAPIV3(ctx, crds[0].ours.Desired.Group, version, engine.OpenAPIOptions{}, ours...)
+		got, gotErr := publish.OpenAPI{}.V3(ctx, crds[0].ours.Desired.Group, version, ours...)
 		check("v3", want, wantErr, got, gotErr)
 	}
 	want, wantErr := UpstreamV2(upstream)
-	got, gotErr := engine.OpenAPIV2(ctx, engine.OpenAPIOptions{}, ours...)
+	got, gotErr := publish.OpenAPI{}.V2(ctx, ours...)
 	check("v2", want, wantErr, got, gotErr)
 	return n, differences
 }

@@ -30,7 +30,7 @@ func TestCorpus(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := publish(canonical, fmt.Sprint("corpus ", i))
+		p, err := decode(canonical, fmt.Sprint("corpus ", i))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	openapiclient "k8s.io/client-go/openapi"
 	kubectl "k8s.io/kubectl/pkg/explain/v2"
@@ -56,7 +58,7 @@ func TestExplain(t *testing.T) {
 			t.Fatal(err)
 		}
 		published++
-		p, err := publish(canonical, fmt.Sprint("explain ", published))
+		p, err := decode(canonical, fmt.Sprint("explain ", published))
 		if err != nil {
 			return
 		}
@@ -71,7 +73,7 @@ func TestExplain(t *testing.T) {
 		}
 		paths := m.paths(document, count)
 		for _, path := range paths {
-			o := engine.ExplainOptions{APIVersion: p.ours.Desired.Group + "/" + version, Recursive: m.Chance(30)}
+			o := publish.ExplainOptions{APIVersion: p.ours.Desired.Group + "/" + version, Recursive: m.Chance(30)}
 			if o.Recursive {
 				o.MaxDepth = m.IntN(5)
 			}
@@ -85,7 +87,7 @@ func TestExplain(t *testing.T) {
 			wantErr := kubectl.PrintModelDescription(path, &want, server, schema.GroupVersionResource{
 				Group: p.ours.Desired.Group, Version: version, Resource: p.upstream.Spec.Names.Plural,
 			}, o.Recursive, o.MaxDepth, "plaintext")
-			got, gotErr := engine.Explain(t.Context(), request, o, p.ours)
+			got, gotErr := publish.Explain(t.Context(), request, o, p.ours)
 			switch {
 			case wantErr != nil && strings.Contains(wantErr.Error(), "expected schema argument"):
 				continue // an empty clause, for which kubectl fails

@@ -6,13 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder"
 	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/handler3"
 	"k8s.io/kube-openapi/pkg/spec3"
 
-	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	crdschema "github.com/crdeval/crdeval/engine/internal/schema"
@@ -35,7 +36,7 @@ func TestIndex(t *testing.T) {
 	type place struct{ group, version string }
 	parts := map[place][]*spec3.OpenAPI{}
 	seen := map[string]bool{}
-	var crds []engine.CRD
+	var crds []publish.CRD
 	for _, crd := range c.CRDs {
 		decoded, err := definition.Decode(crd.Doc)
 		if err != nil || seen[decoded.CRD.Name] || len(crds) == 60 {
@@ -46,7 +47,7 @@ func TestIndex(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := publish(canonical, "index "+crd.Name)
+		p, err := decode(canonical, "index "+crd.Name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +76,7 @@ func TestIndex(t *testing.T) {
 		server[prefix].ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
 		return w.Body.String(), strings.Trim(w.Header().Get("ETag"), `"`)
 	}
-	check := func(path string, got *engine.OpenAPIDocument, err error, body, etag string) {
+	check := func(path string, got *publish.OpenAPIDocument, err error, body, etag string) {
 		t.Helper()
 		switch {
 		case err != nil:
@@ -88,13 +89,13 @@ func TestIndex(t *testing.T) {
 	}
 	body, etag := get("/openapi/v3", "/openapi/v3")
 	for range 2 { // new and cached
-		index, err := engine.OpenAPIV3Index(t.Context(), "", engine.OpenAPIOptions{}, crds...)
+		index, err := publish.OpenAPI{}.V3Index(t.Context(), "", crds...)
 		check("index", index, err, body, etag)
 	}
 	for at := range parts {
 		path := "/openapi/v3/apis/" + at.group + "/" + at.version
 		body, etag := get("/openapi/v3/", path)
-		doc, err := engine.OpenAPIV3(t.Context(), at.group, at.version, engine.OpenAPIOptions{}, crds...)
+		doc, err := publish.OpenAPI{}.V3(t.Context(), at.group, at.version, crds...)
 		check(path, doc, err, body, etag)
 	}
 	t.Logf("%d CRDs, %d documents", len(crds), len(parts))

@@ -90,7 +90,7 @@ func (r *run) group(k uint64) (n Counts) {
 		if report, err := engine.Check(ctx, engine.JSON(text), engine.Options{}); err == nil && !report.Accepted {
 			n.Unacceptable++
 		}
-		p, err := publish(canonical, fmt.Sprintf("%d/%d/%d", r.Seed, k, i))
+		p, err := decode(canonical, fmt.Sprintf("%d/%d/%d", r.Seed, k, i))
 		if err != nil {
 			n.Unreadable++
 			continue

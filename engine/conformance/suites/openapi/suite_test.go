@@ -45,7 +45,7 @@ func TestKinds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := publish(canonical, kind)
+		p, err := decode(canonical, kind)
 		if err != nil {
 			t.Fatal(err)
 		}

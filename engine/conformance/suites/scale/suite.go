@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	kjson "sigs.k8s.io/json"
 
 	"github.com/crdeval/crdeval/engine"
@@ -176,7 +178,7 @@ func (c comparison) get() (upstream oracle.Answer, diffs []string) {
 		}
 		return upstream, nil // the text depends on the storage
 	}
-	text, err := c.facade.GetScale(ctx, c.ask.Version, engine.JSON(read.Object))
+	text, err := publish.GetScale(ctx, c.facade, c.ask.Version, engine.JSON(read.Object))
 	mine := oracle.Answer{Object: text}
 	if err != nil {
 		var e *engine.Error
@@ -197,7 +199,7 @@ func (c comparison) get() (upstream oracle.Answer, diffs []string) {
 
 // table compares ScaleTable for an object with a Scale.
 func (c comparison) table() []string {
-	made, err := c.facade.ScaleTable(context.Background(), c.ask.Version, engine.JSON(c.ask.Old), engine.TableOptions{})
+	made, err := publish.ScaleTable(context.Background(), c.facade, c.ask.Version, engine.JSON(c.ask.Old), publish.TableOptions{})
 	if err != nil {
 		return []string{"ScaleTable: " + err.Error()}
 	}
@@ -226,7 +228,7 @@ func (c comparison) set(upstream oracle.Answer) []string {
 	if err != nil {
 		return []string{"ours cannot read the object: " + err.Error()}
 	}
-	made, err := c.facade.SetScale(ctx, c.ask.Version, engine.JSON(read.Object), engine.JSON(c.ask.Body))
+	made, err := publish.SetScale(ctx, c.facade, c.ask.Version, engine.JSON(read.Object), engine.JSON(c.ask.Body))
 	if err != nil {
 		return []string{"SetScale rejects what was accepted: " + err.Error()}
 	}

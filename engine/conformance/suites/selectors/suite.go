@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	"k8s.io/apimachinery/pkg/fields"
 
 	"github.com/crdeval/crdeval/engine"
@@ -76,7 +78,7 @@ func (r *run) group(k uint64) (n Counts) {
 		r.differs(&n, &g, k, "upstream does not serve: %v", err)
 		return n
 	}
-	p := &pair{run: r, g: &g, k: k, server: s, ours: definition, n: &n, known: map[string][][]engine.SelectableField{}}
+	p := &pair{run: r, g: &g, k: k, server: s, ours: definition, n: &n, known: map[string][][]publish.SelectableField{}}
 	for _, v := range g.Versions {
 		p.objects(v)
 	}
@@ -95,7 +97,7 @@ type pair struct {
 	ours   *engine.Definition
 	n      *Counts
 	// known contains the fields of each object by version, nil for an object without known fields.
-	known map[string][][]engine.SelectableField
+	known map[string][][]publish.SelectableField
 }
 
 // objects compares the fields of each object at a version.
@@ -105,15 +107,15 @@ func (p *pair) objects(version string) {
 		return
 	}
 	ctx := context.Background()
-	p.known[version] = make([][]engine.SelectableField, len(p.g.Objects))
+	p.known[version] = make([][]publish.SelectableField, len(p.g.Objects))
 	for i, o := range p.g.Objects {
 		p.n.Cases++
 		p.n.Objects++
 		theirs, theirErr := p.server.fields(version, o)
-		var our []engine.SelectableField
+		var our []publish.SelectableField
 		read, err := p.ours.Read(ctx, engine.Item{Object: engine.JSON(o.Body)}, engine.EvaluationOptions{TargetVersion: version})
 		if err == nil {
-			our, err = p.ours.Select(ctx, version, engine.JSON(read.Object))
+			our, err = publish.Select(ctx, p.ours, version, engine.JSON(read.Object))
 			p.included(o, version, our, err)
 		}
 		if err != nil || theirErr != nil {
@@ -127,7 +129,7 @@ func (p *pair) objects(version string) {
 		if set := setOf(our); !maps.Equal(set, theirs) {
 			p.differs(p.n, p.g, p.k, "fields of %s at %s: upstream %q, ours %q", o.Body, version, theirs, set)
 		}
-		if names, err := p.ours.SelectableFields(version); err != nil || len(names) != len(our) {
+		if names, err := publish.SelectableFields(p.ours, version); err != nil || len(names) != len(our) {
 			p.differs(p.n, p.g, p.k, "fields at %s: %q (%v), and the object has %q", version, names, err, our)
 		}
 	}
@@ -135,7 +137,7 @@ func (p *pair) objects(version string) {
 
 // included compares the fields that a Read includes in its answer with those that
 // SelectFields returns.
-func (p *pair) included(o stored, version string, alone []engine.SelectableField, failed error) {
+func (p *pair) included(o stored, version string, alone []publish.SelectableField, failed error) {
 	read, err := p.ours.Read(context.Background(), engine.Item{Object: engine.JSON(o.Body)},
 		engine.EvaluationOptions{TargetVersion: version, Include: engine.PresentationOptions{SelectableFields: true}})
 	switch {
@@ -154,7 +156,7 @@ func rejection(err error) string {
 	return "not rejected: " + err.Error()
 }
 
-func setOf(list []engine.SelectableField) fields.Set {
+func setOf(list []publish.SelectableField) fields.Set {
 	set := fields.Set{}
 	for _, f := range list {
 		set[f.Field] = f.Value
@@ -171,7 +173,7 @@ func (p *pair) list(q question) {
 		p.differs(p.n, p.g, p.k, "upstream does not answer %+v: %v", q, err)
 		return
 	}
-	s, err := p.ours.ParseFieldSelector(q.Version, q.Selector)
+	s, err := publish.ParseFieldSelector(p.ours, q.Version, q.Selector)
 	if status != nil || err != nil {
 		p.n.Declined++
 		var e *engine.Error

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -29,7 +31,7 @@ type pair struct {
 	rand generate.Rand
 }
 
-var rowObjects = map[string]engine.RowObject{"": engine.RowMetadata, "Metadata": engine.RowMetadata, "None": engine.RowNone, "Object": engine.RowWhole}
+var rowObjects = map[string]publish.RowObject{"": publish.RowMetadata, "Metadata": publish.RowMetadata, "None": publish.RowNone, "Object": publish.RowWhole}
 
 var includes = slices.Sorted(maps.Keys(rowObjects))
 
@@ -134,8 +136,8 @@ func (p *pair) unlike(q question, got, want any) {
 	p.report("table: "+cause, fmt.Sprintf("of %+v: %s\n  ours     %.1500s\n  upstream %.1500s\n  objects %s", q, cause, a, b, bytes.Join(p.g.Objects, []byte("\n    "))))
 }
 
-func (p *pair) our(q question, now time.Time) (*engine.Table, error) {
-	o := engine.TableOptions{Now: now, Object: rowObjects[q.include], ResourceVersion: fmt.Sprint(revision)}
+func (p *pair) our(q question, now time.Time) (*publish.Table, error) {
+	o := publish.TableOptions{Now: now, Object: rowObjects[q.include], ResourceVersion: fmt.Sprint(revision)}
 	if q.name == "" {
 		left := int64(3)
 		o.Continue, o.RemainingItemCount = "next", &left
@@ -146,7 +148,7 @@ func (p *pair) our(q question, now time.Time) (*engine.Table, error) {
 			docs = append(docs, engine.JSON(object))
 		}
 	}
-	return p.ours.Table(context.Background(), q.version, docs, o)
+	return publish.TableOf(context.Background(), p.ours, q.version, docs, o)
 }
 
 func (p *pair) report(cause, what string) { p.differs(p.n, p.k, p.g.Manifest, cause, what) }
@@ -169,7 +171,7 @@ func (p *pair) count(table any) {
 }
 
 // texts compares the printed text of a table, with two sets of options.
-func (p *pair) texts(theirs []byte, mine *engine.Table) {
+func (p *pair) texts(theirs []byte, mine *publish.Table) {
 	kind := schema.GroupKind{Group: p.crd.Spec.Group, Kind: p.crd.Spec.Names.Kind}
 	for range 2 {
 		o := textOptions(p.rand)

@@ -7,20 +7,21 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/printers"
 
-	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 )
 
 // upstreamText returns what kubectl prints for a list that arrives in chunks, each a Table.
 //
 // Upstream: kubectl pkg/cmd/get, GetOptions.Run and TablePrinter.
-func upstreamText(chunks [][]byte, kind schema.GroupKind, o engine.TextOptions) (string, error) {
+func upstreamText(chunks [][]byte, kind schema.GroupKind, o publish.TextOptions) (string, error) {
 	var out bytes.Buffer
 	w := printers.GetNewTabWriter(&out)
 	p := printers.NewTablePrinter(printers.PrintOptions{
@@ -75,8 +76,8 @@ func chunked(table []byte, size int) ([][]byte, error) {
 }
 
 // textOptions are options for printing a table.
-func textOptions(r generate.Rand) engine.TextOptions {
-	o := engine.TextOptions{Wide: r.Chance(40), NoHeaders: r.Chance(25), Namespaces: r.Chance(40), Labels: r.Chance(30), ShowKind: r.Chance(20)}
+func textOptions(r generate.Rand) publish.TextOptions {
+	o := publish.TextOptions{Wide: r.Chance(40), NoHeaders: r.Chance(25), Namespaces: r.Chance(40), Labels: r.Chance(30), ShowKind: r.Chance(20)}
 	for r.Chance(20) {
 		o.LabelColumns = append(o.LabelColumns, generate.Pick(r, []string{"a", "b", "app.kubernetes.io/name", "missing", "", "x/y/z"}))
 	}
@@ -87,7 +88,7 @@ func textOptions(r generate.Rand) engine.TextOptions {
 }
 
 // compareText prints a Table on both sides. If our own table is given, it is printed too.
-func compareText(table []byte, made *engine.Table, kind schema.GroupKind, namespaced bool, o engine.TextOptions) []string {
+func compareText(table []byte, made *publish.Table, kind schema.GroupKind, namespaced bool, o publish.TextOptions) []string {
 	ctx := context.Background()
 	size := o.ChunkSize
 	if size == 0 {
@@ -104,7 +105,7 @@ func compareText(table []byte, made *engine.Table, kind schema.GroupKind, namesp
 		return []string{"kubectl prints nothing: " + err.Error()}
 	}
 	var differences []string
-	got, err := engine.TableText(ctx, table, kind.String(), masked)
+	got, err := publish.TableText(ctx, table, kind.String(), masked)
 	if err != nil || string(got) != want {
 		differences = append(differences, fmt.Sprintf("text of %+v (%v)\nours\n%s\nupstream\n%s", o, err, visible(string(got)), visible(want)))
 	}
@@ -122,7 +123,7 @@ func visible(s string) string { return strings.ReplaceAll(s, "\n", "|\n") }
 var pieces = []string{"", "a", "Ready", "my-new-cron-object", "x y", "日本語", "é", "a\tb", "\t", "a\vb", "line\nbreak", "cr\rlf", "form\ffeed", "\x1b[31m", "\\r", "<none>", "\u2028", "😀", "&<>", strings.Repeat("long", 20)}
 
 // makeTable returns the n-th table without a CRD: its cells, headings and objects are arbitrary.
-func makeTable(seed, n uint64) ([]byte, engine.TextOptions) {
+func makeTable(seed, n uint64) ([]byte, publish.TextOptions) {
 	r := generate.New("tables of texts", seed, n)
 	word := func() string {
 		s := generate.Pick(r, pieces)

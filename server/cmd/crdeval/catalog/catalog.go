@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/server/registry"
 )
@@ -163,11 +165,11 @@ func (c *Catalog) OfKind(group, kind string) (first *CRD) {
 }
 
 // CRDs describes the CRDs. Of those with the same kind, only the first is established.
-func (c *Catalog) CRDs(established bool) (all []engine.CRD) {
+func (c *Catalog) CRDs(established bool) (all []publish.CRD) {
 	for _, name := range c.Names() {
 		of := c.named[name]
 		if !established || c.OfKind(of.Definition.Group(), of.Definition.Kind()) == of {
-			all = append(all, of.Definition.CRD(of.Existing.Status))
+			all = append(all, publish.NewCRD(of.Definition, of.Existing.Status))
 		}
 	}
 	return all

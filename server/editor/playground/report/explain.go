@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	"github.com/crdeval/crdeval/engine"
 )
 
@@ -39,11 +41,11 @@ func (e *Evaluator) Explain(ctx context.Context, in ExplainInput) (out Explanati
 	if path := strings.TrimPrefix(in.Path, "."); path != "" {
 		request += "." + path
 	}
-	options := engine.ExplainOptions{Recursive: in.Recursive}
+	options := publish.ExplainOptions{Recursive: in.Recursive}
 	if in.Version != "" {
 		options.APIVersion = c.definition.Group() + "/" + in.Version
 	}
-	text, err := engine.Explain(ctx, request, options, c.definition.CRD(engine.Status{}))
+	text, err := publish.Explain(ctx, request, options, publish.NewCRD(c.definition, engine.Status{}))
 	if err == nil && len(text) > maxTableBytes {
 		err = &engine.Error{Reason: engine.ReasonLimitExceeded, Message: fmt.Sprintf(
 			"the explanation has %d bytes and exceeds the limit of %d bytes: explain a field", len(text), maxTableBytes)}

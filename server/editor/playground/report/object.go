@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	"sigs.k8s.io/yaml"
 
 	"github.com/crdeval/crdeval/engine"
@@ -159,16 +161,16 @@ func (w *write) table(ctx context.Context, object []byte) (*Table, error) {
 	if w.version != nil {
 		version = w.version.Name
 	}
-	t, err := w.definition.Table(ctx, version, []engine.Document{engine.JSON(object)},
-		engine.TableOptions{MaxBytes: maxTableBytes})
+	t, err := publish.TableOf(ctx, w.definition, version, []engine.Document{engine.JSON(object)},
+		publish.TableOptions{MaxBytes: maxTableBytes})
 	if err != nil {
 		return nil, err
 	}
-	text, err := t.Text(ctx, engine.TextOptions{MaxBytes: maxTableBytes})
+	text, err := t.Text(ctx, publish.TextOptions{MaxBytes: maxTableBytes})
 	if err != nil {
 		return nil, err
 	}
-	wide, err := t.Text(ctx, engine.TextOptions{Wide: true, MaxBytes: maxTableBytes})
+	wide, err := t.Text(ctx, publish.TextOptions{Wide: true, MaxBytes: maxTableBytes})
 	if err != nil {
 		return nil, err
 	}

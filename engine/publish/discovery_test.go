@@ -1,18 +1,20 @@
-package engine_test
+package publish_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	"github.com/crdeval/crdeval/engine"
 )
 
 func TestDiscover(t *testing.T) {
-	d := compiled(t, selectableCRD)
+	d := compile(t, selectableCRD)
 	status := engine.Status{AcceptedNames: d.DesiredStatus().Names}
 	status.Conditions = []engine.Condition{{Type: "Established", Status: "True"}}
-	found := engine.Discover(d.CRD(status), engine.CRD{})
+	found := publish.Discover(publish.NewCRD(d, status), publish.CRD{})
 	for _, c := range []struct{ what, got, want string }{
 		{"list", string(found.GroupList()), `{"kind":"APIGroupList","apiVersion":"v1","groups":[{"name":"stable.example.com","versions":[` +
 			`{"groupVersion":"stable.example.com/v1","version":"v1"},{"groupVersion":"stable.example.com/v1beta1","version":"v1beta1"}],` +
@@ -23,7 +25,7 @@ func TestDiscover(t *testing.T) {
 		{"not served", string(found.Resources("stable.example.com", "v1alpha1")), ""},
 		{"another group", string(found.Group("other")), ""},
 		{"versions", fmt.Sprint(found.GroupVersions()), "[stable.example.com/v1 stable.example.com/v1beta1]"},
-		{"waiting", string(engine.Discover(d.CRD(engine.Status{})).GroupList()), `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`},
+		{"waiting", string(publish.Discover(publish.NewCRD(d, engine.Status{})).GroupList()), `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %s\nwant %s", c.what, c.got, c.want)

@@ -1,15 +1,13 @@
-package engine_test
+package publish_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"github.com/crdeval/crdeval/engine/publish"
 
 	"github.com/crdeval/crdeval/engine"
 )
@@ -24,16 +22,16 @@ const selectableCRD = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomRes
 	{"name":"v1alpha1","served":false,"storage":false,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`
 
 func TestSelect(t *testing.T) {
-	ctx, d := context.Background(), compiled(t, selectableCRD)
+	ctx, d := context.Background(), compile(t, selectableCRD)
 	const object = `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"n","namespace":"ns"},"spec":{"color":"blue","runs":3}}`
-	fields, err := d.Select(ctx, "", engine.JSON([]byte(object)))
+	fields, err := publish.Select(ctx, d, "", engine.JSON([]byte(object)))
 	if got := fmt.Sprint(fields, err); got != "[{metadata.name n} {metadata.namespace ns} {spec.color blue} {spec.runs 3}] <nil>" {
 		t.Error(got)
 	}
-	if names, err := d.SelectableFields("v1beta1"); fmt.Sprint(names, err) != "[metadata.name metadata.namespace] <nil>" {
+	if names, err := publish.SelectableFields(d, "v1beta1"); fmt.Sprint(names, err) != "[metadata.name metadata.namespace] <nil>" {
 		t.Error(names, err)
 	}
-	if s, err := d.ParseFieldSelector("v1", "spec.color==blue,spec.runs!=4"); err != nil || !s.Matches(fields) || s.Empty() || s.String() != "spec.color=blue,spec.runs!=4" {
+	if s, err := publish.ParseFieldSelector(d, "v1", "spec.color==blue,spec.runs!=4"); err != nil || !s.Matches(fields) || s.Empty() || s.String() != "spec.color=blue,spec.runs!=4" {
 		t.Errorf("%v %v", s, err)
 	}
 	for _, c := range []struct {
@@ -53,9 +51,9 @@ func TestSelect(t *testing.T) {
 		{"v1alpha1", "", object, "VERSION_NOT_SERVED"},
 		{"v9", "", object, "VERSION_NOT_FOUND"},
 		{"", "", object, "INVALID_ARGUMENT"},
-		{"v1", strings.Repeat("x", engine.MaxFieldSelectorBytes+1), object, "LIMIT_EXCEEDED"},
-		{"v1", strings.Repeat(",", engine.MaxFieldSelectorTerms), object, "LIMIT_EXCEEDED"},
-		{"v1", strings.Repeat(",", engine.MaxFieldSelectorTerms-1), object, "true"},
+		{"v1", strings.Repeat("x", 1<<20+1), object, "LIMIT_EXCEEDED"},
+		{"v1", strings.Repeat(",", 10_000), object, "LIMIT_EXCEEDED"},
+		{"v1", strings.Repeat(",", 10_000-1), object, "true"},
 		{"v1", "\xff\xfe=1", object, "INVALID_ARGUMENT: 400 BadRequest field label not supported: \ufffd\ufffd"},
 	} {
 		matches, err := matchFields(ctx, d, c.version, c.selector, engine.JSON([]byte(c.object)))
@@ -72,50 +70,23 @@ func TestSelect(t *testing.T) {
 	}
 	ended, end := context.WithCancel(ctx)
 	end()
-	if _, err := d.Select(ended, "v1", engine.JSON([]byte(object))); engine.ReasonOf(err) != engine.ReasonItemDeadline {
+	if _, err := publish.Select(ended, d, "v1", engine.JSON([]byte(object))); engine.ReasonOf(err) != engine.ReasonItemDeadline {
 		t.Error(err)
 	}
-	if _, err := d.Select(ctx, "v1", engine.Document{}); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
+	if _, err := publish.Select(ctx, d, "v1", engine.Document{}); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
 		t.Error(err)
 	}
-	if _, err := d.Select(ctx, "v1", engine.Document{JSON: []byte("{}"), YAML: []byte("{}")}); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
+	if _, err := publish.Select(ctx, d, "v1", engine.Document{JSON: []byte("{}"), YAML: []byte("{}")}); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
 		t.Error(err)
 	}
 }
 
 // matchFields reports whether a field selector selects an object.
 func matchFields(ctx context.Context, d *engine.Definition, version, selector string, object engine.Document) (bool, error) {
-	s, err := d.ParseFieldSelector(version, selector)
+	s, err := publish.ParseFieldSelector(d, version, selector)
 	if err != nil || s.Empty() {
 		return err == nil, err
 	}
-	fields, err := d.Select(ctx, version, object)
+	fields, err := publish.Select(ctx, d, version, object)
 	return err == nil && s.Matches(fields), err
-}
-
-// TestFieldReader compares the fields of an object with those that a compiled CRD selects.
-func TestFieldReader(t *testing.T) {
-	var crd apiextensionsv1.CustomResourceDefinition
-	if err := json.Unmarshal([]byte(selectableCRD), &crd); err != nil {
-		t.Fatal(err)
-	}
-	object := engine.JSON([]byte(`{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"n","namespace":"ns"},"spec":{"color":"blue","runs":3}}`))
-	d := compiled(t, selectableCRD)
-	r := engine.NewFieldReader(&crd.Spec.Versions[0], crd.Spec.Scope)
-	want, err := d.Select(t.Context(), "v1", object)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := r.Read(object, engine.Limits{}); err != nil || !slices.Equal(got, want) {
-		t.Errorf("%v, %v, want %v", got, err, want)
-	}
-	if names, err := d.SelectableFields("v1"); err != nil || !slices.Equal(r.Names(), names) {
-		t.Errorf("%v, want %v, %v", r.Names(), names, err)
-	}
-	if names := engine.NewFieldReader(&crd.Spec.Versions[1], engine.ClusterScoped).Names(); !slices.Equal(names, []string{"metadata.name"}) {
-		t.Error(names)
-	}
-	if _, err := r.Read(engine.JSON([]byte(`{`)), engine.Limits{}); engine.ReasonOf(err) != engine.ReasonObjectUnreadable {
-		t.Error(err)
-	}
 }

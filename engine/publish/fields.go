@@ -1,15 +1,16 @@
-package engine
+package publish
 
 import (
 	"context"
 	"net/http"
 	"strings"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
+	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/internal/admission"
+	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/selector"
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -17,18 +18,21 @@ import (
 // Bounds of a field selector. Go's HTTP servers, and so API servers, accept as many bytes in the request line and
 // headers together. API servers have no bound on terms.
 const (
-	MaxFieldSelectorBytes = 1 << 20
-	MaxFieldSelectorTerms = 10_000 // counted by the commas
+	maxFieldSelectorBytes = 1 << 20
+	maxFieldSelectorTerms = 10_000 // counted by the commas
 )
+
+// SelectableField is a field that field selectors can name, with its value as text, which is empty for a missing field.
+type SelectableField = selector.Field
 
 // SelectableFields returns the fields by which objects of a served version can be selected: metadata.name,
 // metadata.namespace for namespaced objects, then those that the version declares, in its order. The caller must not
 // modify the slice.
-func (d *Definition) SelectableFields(version string) (_ []string, err error) {
-	defer Recover(&err)
-	v, err := d.served(version)
+func SelectableFields(d *engine.Definition, version string) (_ []string, err error) {
+	defer engine.Recover(&err)
+	v, err := compiled.Of(d).Served(version)
 	if err != nil {
-		return nil, err
+		return nil, compiled.Error(err)
 	}
 	return v.Selectable.Names, nil
 }
@@ -38,51 +42,24 @@ func (d *Definition) SelectableFields(version string) (_ []string, err error) {
 // the object's own. The object is used as it is: Read one from storage first, which fills in defaults, or let Read or
 // Admit include the fields.
 //
-// The error is an *Error: INVALID_ARGUMENT for an object of another kind or version, OBJECT_REJECTED, with upstream's
+// The error is an *engine.Error: INVALID_ARGUMENT for an object of another kind or version, OBJECT_REJECTED, with upstream's
 // text in its Rejection, for an object that an API server could not list.
-func (d *Definition) Select(ctx context.Context, version string, object Document) (_ []SelectableField, err error) {
-	defer Recover(&err)
+func Select(ctx context.Context, d *engine.Definition, version string, object engine.Document) (_ []SelectableField, err error) {
+	defer engine.Recover(&err)
 	var list []SelectableField
-	err = d.inspect(ctx, version, object, func(v *admission.Version, doc *value.Doc, root uint32) error {
+	err = compiled.Of(d).Inspect(ctx, version, compiled.Document(object), func(v *admission.Version, doc *value.Doc, root uint32) error {
 		var err error
 		if list, err = v.Selectable.Fields(doc, root); err != nil {
-			return &Error{Reason: ReasonObjectRejected, Message: err.Error(), Err: err, Rejection: &Rejection{
+			return &engine.Error{Reason: engine.ReasonObjectRejected, Message: err.Error(), Err: err, Rejection: &engine.Rejection{
 				Code: http.StatusInternalServerError, Reason: string(metav1.StatusReasonInternalError), Message: err.Error(),
 			}}
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, compiled.Error(err)
 	}
 	return list, nil
-}
-
-// FieldReader reads the selectable fields of objects of one version of a CRD that need not be compiled. It is immutable
-// and safe for concurrent use.
-type FieldReader struct {
-	fields *selector.Fields
-}
-
-// NewFieldReader returns the FieldReader of a version of a CRD with this scope.
-func NewFieldReader(version *apiextensionsv1.CustomResourceDefinitionVersion, scope Scope) *FieldReader {
-	return &FieldReader{selector.CompileFields(version, scope == NamespaceScoped)}
-}
-
-// Names returns the fields as Definition.SelectableFields does. The caller must not modify the slice.
-func (r *FieldReader) Names() []string { return r.fields.Names }
-
-// Read returns the fields of an object of the version as Definition.Select does. It does not check kind and version. The
-// error of an object that an API server could not list has upstream's text.
-func (r *FieldReader) Read(object Document, l Limits) (list []SelectableField, err error) {
-	defer Recover(&err)
-	doc := value.Acquire() // not released by defer: after a panic it must not return to the pool
-	root, err := object.parse(doc, "object", l)
-	if err == nil {
-		list, err = r.fields.Fields(doc, root)
-	}
-	doc.Release()
-	return list, err
 }
 
 // FieldSelector is a field selector for one version. It is immutable and safe for concurrent use.
@@ -94,24 +71,24 @@ type FieldSelector struct {
 // a field, one of the operators =, == and !=, and a value, in which a comma, an equals sign and a backslash are escaped
 // with a backslash. An empty selector selects everything.
 //
-// The error is an *Error. For a malformed selector, or a field that cannot be selected, it is INVALID_ARGUMENT, and its
+// The error is an *engine.Error. For a malformed selector, or a field that cannot be selected, it is INVALID_ARGUMENT, and its
 // Rejection is the answer of an API server to a list with that selector: 400, BadRequest, "field label not supported:
 // spec.image".
-func (d *Definition) ParseFieldSelector(version, selector string) (_ *FieldSelector, err error) {
-	defer Recover(&err)
-	v, err := d.served(version)
+func ParseFieldSelector(d *engine.Definition, version, selector string) (_ *FieldSelector, err error) {
+	defer engine.Recover(&err)
+	v, err := compiled.Of(d).Served(version)
 	if err != nil {
-		return nil, err
+		return nil, compiled.Error(err)
 	}
 	var limit *value.LimitError
-	if n := len(selector); n > MaxFieldSelectorBytes {
+	if n := len(selector); n > maxFieldSelectorBytes {
 		limit = &value.LimitError{
-			Name: "max_field_selector_bytes", Limit: "field selector", Unit: "bytes", Maximum: MaxFieldSelectorBytes, Actual: int64(n),
+			Name: "max_field_selector_bytes", Limit: "field selector", Unit: "bytes", Maximum: maxFieldSelectorBytes, Actual: int64(n),
 			Advice: "no API server accepts such a long request",
 		}
-	} else if terms := strings.Count(selector, ",") + 1; terms > MaxFieldSelectorTerms {
+	} else if terms := strings.Count(selector, ",") + 1; terms > maxFieldSelectorTerms {
 		limit = &value.LimitError{
-			Name: "max_field_selector_terms", Limit: "field selector", Unit: "terms", Maximum: MaxFieldSelectorTerms, Actual: int64(terms),
+			Name: "max_field_selector_terms", Limit: "field selector", Unit: "terms", Maximum: maxFieldSelectorTerms, Actual: int64(terms),
 			Advice: "select by fewer fields at a time",
 		}
 	}
@@ -121,7 +98,7 @@ func (d *Definition) ParseFieldSelector(version, selector string) (_ *FieldSelec
 	inner, err := v.Selectable.Parse(selector)
 	if err != nil {
 		message := strings.Map(func(r rune) rune { return r }, err.Error()) // replaces invalid UTF-8, as JSON does
-		return nil, &Error{Reason: ReasonInvalidArgument, Message: message, Err: err, Rejection: &Rejection{
+		return nil, &engine.Error{Reason: engine.ReasonInvalidArgument, Message: message, Err: err, Rejection: &engine.Rejection{
 			Code: http.StatusBadRequest, Reason: string(metav1.StatusReasonBadRequest), Message: message,
 		}}
 	}

@@ -1,10 +1,15 @@
-package engine
+package kubeserver
 
 import (
 	"context"
 	"fmt"
 	"slices"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/publish"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
@@ -31,22 +36,28 @@ const (
 
 // Print returns the JSON of a meta.k8s.io/v1 Table. The objects are decoded, of the version, and not lists of items.
 // They may lack fields that no column reads. appendObject appends the object of row i, nil is for rows without objects.
-// Decoded, Object and MaxBytes of the options are ignored. The error is that of Definition.Table.
+// Decoded, Object and MaxBytes of the options are ignored. The error is that of publish.TableOf.
 func (p *TablePrinter) Print(
-	ctx context.Context, objects []Document, o TableOptions, appendObject func(dst []byte, i int) ([]byte, error),
+	ctx context.Context, objects []engine.Document, o publish.TableOptions, appendObject func(dst []byte, i int) ([]byte, error),
 ) (_ []byte, err error) {
-	defer Recover(&err)
+	defer engine.Recover(&err)
 	if o.Now.IsZero() {
 		o.Now = time.Now()
 	}
-	t := &Table{columns: p.columns.Headers()}
-	if err := t.begin(&o); err != nil {
+	columns := p.columns.Headers()
+	if o.NoHeaders {
+		columns = nil
+	}
+	text, err := table.Begin(columns, metav1.ListMeta{
+		ResourceVersion: o.ResourceVersion, Continue: o.Continue, RemainingItemCount: o.RemainingItemCount,
+	})
+	if err != nil {
 		return nil, err
 	}
-	rows, text := p.columns.NewRows(table.Target{}, o.Now), t.json
+	rows := p.columns.NewRows(table.Target{}, o.Now)
 	for i := range objects {
 		if ctx.Err() != nil {
-			return nil, publicError(compiled.TooLate(ctx.Err()))
+			return nil, compiled.Error(compiled.TooLate(ctx.Err()))
 		}
 		if i > 0 {
 			text = append(text, ',')
@@ -55,12 +66,12 @@ func (p *TablePrinter) Print(
 			text = slices.Grow(text, min(len(text)/sampledRows*(len(objects)-i)*9/8, maxReserved))
 		}
 		doc := value.Acquire()
-		root, err := objects[i].parse(doc, "object", Limits{})
+		root, err := compiled.Document(objects[i]).Parse(doc, "object", engine.Limits{})
 		if err == nil {
 			text, err = rows.AppendCells(text, doc, root)
 		}
 		if err != nil {
-			return nil, within(fmt.Sprintf("objects[%d]", i), tableError(err))
+			return nil, compiled.Error(compiled.Within(fmt.Sprintf("objects[%d]", i), compiled.TableFault(err)))
 		}
 		doc.Release()
 		text = append(text, `,"object":`...)

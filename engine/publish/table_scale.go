@@ -1,4 +1,4 @@
-package engine
+package publish
 
 import (
 	"context"
@@ -8,7 +8,9 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/internal/admission"
+	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/table"
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -23,22 +25,24 @@ var scaleColumns = table.CompileColumns([]apiextensionsv1.CustomResourceColumnDe
 })
 
 // ScaleTable returns the Scale of a stored object as a table with one row, as an API server returns it for `kubectl get
-// --subresource=scale`. The object is read as Read does, and its Scale is that of GetScale. RowWhole is the Scale. The
-// default of ResourceVersion is that of the object. Errors are those of Table and GetScale.
-func (d *Definition) ScaleTable(ctx context.Context, version string, object Document, o TableOptions) (_ *Table, err error) {
-	defer Recover(&err)
-	v, err := d.served(version)
+// --subresource=scale`. The object is read as engine.Definition.Read does, and its Scale is that of GetScale. RowWhole is the Scale. The
+// default of ResourceVersion is that of the object. Errors are those of TableOf and GetScale.
+func ScaleTable(ctx context.Context, d *engine.Definition, version string, object engine.Document, o TableOptions) (
+	_ *Table, err error) {
+	defer engine.Recover(&err)
+	c := compiled.Of(d)
+	v, err := c.Served(version)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, compiled.Error(err)
 	case v.Scale == nil:
-		return nil, d.noScale(v)
+		return nil, noScale(d.Name(), v)
 	case o.Object > RowWhole:
 		return nil, invalid("unknown object of a row: it is Metadata, None or Whole")
 	case o.Now.IsZero():
 		o.Now = time.Now()
 	}
-	text, err := d.readScale(ctx, v, object)
+	text, err := readScale(ctx, c, v, object)
 	if err != nil {
 		return nil, err
 	}
@@ -49,18 +53,18 @@ func (d *Definition) ScaleTable(ctx context.Context, version string, object Docu
 	if o.ResourceVersion == "" {
 		o.ResourceVersion = scale.ResourceVersion
 	}
-	t := &Table{columns: scaleColumns.Headers(), scope: d.compiled.Scope, kind: "Scale." + autoscalingv1.GroupName}
+	t := &Table{columns: scaleColumns.Headers(), scope: c.Scope, kind: "Scale." + autoscalingv1.GroupName}
 	if err := t.begin(&o); err != nil {
 		return nil, err
 	}
 	doc := value.Acquire()
-	root, err := doc.ParseJSON(text, d.compiled.Limits)
+	root, err := doc.ParseJSON(text, c.Limits)
 	if err != nil {
 		return nil, err
 	}
 	rows := scaleColumns.NewRows(table.Target{}, o.Now)
 	if t.json, t.ends, err = rows.AppendRows(t.json, t.ends, doc, root, o.Object, nil); err != nil {
-		return nil, tableError(err)
+		return nil, compiled.Error(compiled.TableFault(err))
 	}
 	rows.Release()
 	doc.Release()
@@ -69,15 +73,17 @@ func (d *Definition) ScaleTable(ctx context.Context, version string, object Docu
 }
 
 // readScale reads a stored object and returns its Scale as JSON.
-func (d *Definition) readScale(ctx context.Context, v *admission.Version, object Document) (text []byte, err error) {
-	r := admission.Request{Limits: d.compiled.Limits, Target: v.Name, Handler: true}
-	if r.Body, r.YAML, err = object.text("object"); err != nil {
-		return nil, err
+func readScale(
+	ctx context.Context, c *compiled.Definition, v *admission.Version, object engine.Document,
+) (text []byte, err error) {
+	r := admission.Request{Limits: c.Limits, Target: v.Name, Handler: true}
+	if r.Body, r.YAML, err = compiled.Document(object).Text("object"); err != nil {
+		return nil, compiled.Error(err)
 	}
 	var failed error
 	r.Show = func(_ *admission.Version, tree admission.Tree) { text, failed = v.Scale.Get(tree.Doc, tree.Root) }
-	if _, err := d.compiled.Inner.Read(ctx, &r); err != nil {
-		return nil, tableError(err)
+	if _, err := c.Inner.Read(ctx, &r); err != nil {
+		return nil, compiled.Error(compiled.TableFault(err))
 	}
 	return text, scaleError(failed)
 }

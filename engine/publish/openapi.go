@@ -1,23 +1,23 @@
-package engine
+package publish
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/crdeval/crdeval/cache"
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/openapi"
-	"github.com/crdeval/crdeval/engine/internal/schema"
+	crdschema "github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/value"
 )
-
-// MaxOpenAPIBytes bounds one OpenAPI document: 256 MiB.
-const MaxOpenAPIBytes = 256 << 20
 
 // OpenAPIDocument is an OpenAPI document as an API server publishes it.
 type OpenAPIDocument struct {
@@ -28,9 +28,12 @@ type OpenAPIDocument struct {
 	ETag string
 }
 
-// OpenAPIOptions bound OpenAPI documents. The zero value has the default bounds.
-type OpenAPIOptions struct {
-	// MaxBytes bounds one document. 0 means MaxOpenAPIBytes, which is also the maximum.
+// maxDocumentBytes bounds one document.
+const maxDocumentBytes = 256 << 20
+
+// OpenAPI makes the OpenAPI documents that an API server publishes of CRDs. The zero value has the default bounds.
+type OpenAPI struct {
+	// MaxBytes bounds one document. 0 means 256 MiB, which is also the maximum.
 	MaxBytes int64
 	// Reserve, if not nil, is called before memory is retained for a document that is not cached. The sum of its
 	// arguments is about the size of the document. While a document is made, its parts and the whole are in memory. Its
@@ -38,51 +41,45 @@ type OpenAPIOptions struct {
 	Reserve func(bytes int64) error
 }
 
-// OpenAPIV3 returns what an API server returns at /openapi/v3/apis/{group}/{version} for the CRDs. Other groups and
-// versions are ignored. The caller selects the CRDs that are established.
+// V3 returns what an API server returns at /openapi/v3/apis/{group}/{version} for the CRDs. Other groups and versions
+// are ignored. The caller selects the CRDs that are established.
 //
 // The error is VERSION_NOT_FOUND if no CRD serves the version, INVALID_ARGUMENT if two CRDs have the same kind there,
 // LIMIT_EXCEEDED, or ITEM_DEADLINE.
-func OpenAPIV3(ctx context.Context, group, version string, o OpenAPIOptions, crds ...CRD) (_ *OpenAPIDocument, err error) {
-	defer Recover(&err)
-	of := versionsOf(crds, func(v VersionInfo) bool { return v.Served && v.Name == version })
+func (o OpenAPI) V3(ctx context.Context, group, version string, crds ...CRD) (_ *OpenAPIDocument, err error) {
+	defer engine.Recover(&err)
+	of := versionsOf(crds, func(v engine.VersionInfo) bool { return v.Served && v.Name == version })
 	of = slices.DeleteFunc(of, func(v publishedVersion) bool { return v.crd.Desired.Group != group })
 	if len(of) == 0 {
 		message := fmt.Sprintf("no CRD serves version %q of group %q", version, group)
-		return nil, &Error{Reason: ReasonVersionNotFound, Message: message}
+		return nil, &engine.Error{Reason: engine.ReasonVersionNotFound, Message: message}
 	}
 	return o.cached(ctx, openapi.V3Form, documentKey(group, version, of), of)
 }
 
-// OpenAPIV2 returns the part of the CRDs in what an API server returns at /openapi/v2: all served versions in one
-// document. If two have the same kind, the one with the later name is used. The error is LIMIT_EXCEEDED or
-// ITEM_DEADLINE.
-func OpenAPIV2(ctx context.Context, o OpenAPIOptions, crds ...CRD) (_ *OpenAPIDocument, err error) {
-	defer Recover(&err)
+// V2 returns the part of the CRDs in what an API server returns at /openapi/v2: all served versions in one document. If
+// two have the same kind, the one with the later name is used. The error is LIMIT_EXCEEDED or ITEM_DEADLINE.
+func (o OpenAPI) V2(ctx context.Context, crds ...CRD) (_ *OpenAPIDocument, err error) {
+	defer engine.Recover(&err)
 	of := versionsOf(crds, isServed)
 	return o.cached(ctx, openapi.V2Form, documentKey("", "v2", of), of)
 }
 
-// OpenAPIModels returns a v3 document of all versions of one CRD, served or not. An API server uses these types to
-// track field ownership, since objects may have managed fields of versions that are no longer served. Upstream's
-// managedfields.NewTypeConverter takes its components.schemas. Errors are those of OpenAPIV3.
-func OpenAPIModels(ctx context.Context, crd CRD) (*OpenAPIDocument, error) {
-	return OpenAPIOptions{}.Models(ctx, crd)
+// Models returns a v3 document of all versions of one CRD, served or not. An API server uses these types to track field
+// ownership, since objects may have managed fields of versions that are no longer served. Upstream's
+// managedfields.NewTypeConverter takes its components.schemas. Errors are those of V3.
+func (o OpenAPI) Models(ctx context.Context, crd CRD) (_ *OpenAPIDocument, err error) {
+	defer engine.Recover(&err)
+	return o.document(ctx, openapi.V3Form, versionsOf([]CRD{crd}, func(engine.VersionInfo) bool { return true }))
 }
 
-// Models is OpenAPIModels with bounds.
-func (o OpenAPIOptions) Models(ctx context.Context, crd CRD) (_ *OpenAPIDocument, err error) {
-	defer Recover(&err)
-	return o.document(ctx, openapi.V3Form, versionsOf([]CRD{crd}, func(VersionInfo) bool { return true }))
-}
-
-// OpenAPIV3Index returns what an API server returns at /openapi/v3 for the CRDs: the URL of each document, with its
-// ETag as the hash. root is the prefix of the URLs, "" on an API server. Errors are those of OpenAPIV3.
-func OpenAPIV3Index(ctx context.Context, root string, o OpenAPIOptions, crds ...CRD) (_ *OpenAPIDocument, err error) {
-	defer Recover(&err)
-	members := map[GroupVersion][]publishedVersion{}
+// V3Index returns what an API server returns at /openapi/v3 for the CRDs: the URL of each document, with its
+// ETag as the hash. root is the prefix of the URLs, "" on an API server. Errors are those of V3.
+func (o OpenAPI) V3Index(ctx context.Context, root string, crds ...CRD) (_ *OpenAPIDocument, err error) {
+	defer engine.Recover(&err)
+	members := map[schema.GroupVersion][]publishedVersion{}
 	for _, v := range versionsOf(crds, isServed) {
-		at := GroupVersion{Group: v.crd.Desired.Group, Version: v.version}
+		at := schema.GroupVersion{Group: v.crd.Desired.Group, Version: v.version}
 		members[at] = append(members[at], v)
 	}
 	one, size, reserved := o, int64(0), int64(0)
@@ -113,11 +110,11 @@ func OpenAPIV3Index(ctx context.Context, root string, o OpenAPIOptions, crds ...
 	return openAPIDocument(openapi.Index(root, entries)), nil
 }
 
-func (o OpenAPIOptions) maxBytes() int64 {
+func (o OpenAPI) maxBytes() int64 {
 	if o.MaxBytes <= 0 {
-		return MaxOpenAPIBytes
+		return maxDocumentBytes
 	}
-	return min(o.MaxBytes, MaxOpenAPIBytes)
+	return min(o.MaxBytes, maxDocumentBytes)
 }
 
 // The caches of documents and of the ETags of indexes.
@@ -144,7 +141,7 @@ func documentKey(group, version string, of []publishedVersion) string {
 }
 
 // cached returns a document from the cache, or makes it.
-func (o OpenAPIOptions) cached(ctx context.Context, form openapi.Form, key string, of []publishedVersion) (*OpenAPIDocument, error) {
+func (o OpenAPI) cached(ctx context.Context, form openapi.Form, key string, of []publishedVersion) (*OpenAPIDocument, error) {
 	doc, ok := cachedDocuments.Cached(key)
 	if !ok {
 		var err error
@@ -166,12 +163,12 @@ type publishedVersion struct {
 }
 
 // document makes a document.
-func (o OpenAPIOptions) document(ctx context.Context, form openapi.Form, of []publishedVersion) (*OpenAPIDocument, error) {
+func (o OpenAPI) document(ctx context.Context, form openapi.Form, of []publishedVersion) (*OpenAPIDocument, error) {
 	d := openapi.New(form, o.maxBytes(), o.Reserve)
 	stop := interrupt.Of(ctx)
 	for _, v := range of {
 		if stop.Stopped() {
-			return nil, failed(ReasonItemDeadline, "the call ended before the OpenAPI document was made", context.Cause(ctx))
+			return nil, failed(admission.Deadline, "the call ended before the OpenAPI document was made", context.Cause(ctx))
 		}
 		r, err := v.resource(ctx)
 		if err != nil {
@@ -192,11 +189,11 @@ func (v publishedVersion) resource(ctx context.Context) (*openapi.Resource, erro
 	}
 	m, err := definition.DecodeVersion(manifest, v.version)
 	if err != nil {
-		return nil, failed(ReasonInternal, "canonical CRD", err)
+		return nil, failed(admission.Internal, "canonical CRD", err)
 	}
-	if schema.Find(m.CRD, v.version) == nil {
+	if crdschema.Find(m.CRD, v.version) == nil {
 		message := fmt.Sprintf("the manifest of CRD %s has no version %q", v.crd.Name, v.version)
-		return nil, &Error{Reason: ReasonVersionNotFound, Message: message}
+		return nil, &engine.Error{Reason: engine.ReasonVersionNotFound, Message: message}
 	}
 	return openapi.Describe(m.CRD, v.version), nil
 }
@@ -211,13 +208,13 @@ func openAPIError(err error) error {
 	case errors.As(err, &limit):
 		return limitExceeded(limit.Error(), limit, err)
 	case errors.As(err, new(*openapi.ConflictError)):
-		return &Error{Reason: ReasonInvalidArgument, Message: err.Error(), Err: err}
+		return &engine.Error{Reason: engine.ReasonInvalidArgument, Message: err.Error(), Err: err}
 	}
 	return err // of Manifest or Reserve
 }
 
 // versionsOf returns the versions of the CRDs for which include returns true, sorted by the names of the CRDs.
-func versionsOf(crds []CRD, include func(VersionInfo) bool) []publishedVersion {
+func versionsOf(crds []CRD, include func(engine.VersionInfo) bool) []publishedVersion {
 	crds = inOrder(crds)
 	var list []publishedVersion
 	for i := range crds {
@@ -228,11 +225,4 @@ func versionsOf(crds []CRD, include func(VersionInfo) bool) []publishedVersion {
 		}
 	}
 	return list
-}
-
-// inOrder returns the CRDs that have a name, sorted by name.
-func inOrder(crds []CRD) []CRD {
-	crds = slices.DeleteFunc(slices.Clone(crds), func(c CRD) bool { return c.Name == "" })
-	slices.SortStableFunc(crds, func(a, b CRD) int { return cmp.Compare(a.Name, b.Name) })
-	return crds
 }

@@ -1,9 +1,12 @@
-package engine
+package publish_test
 
 import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/publish"
 )
 
 func TestScaleTable(t *testing.T) {
@@ -16,26 +19,26 @@ func TestScaleTable(t *testing.T) {
 	const metadata = `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"x","namespace":"default","uid":"u","resourceVersion":"7"}}`
 	for _, c := range []struct {
 		name, object, want string
-		options            TableOptions
-		reason             Reason
+		options            publish.TableOptions
+		reason             engine.Reason
 		code               int32
 	}{
 		{name: "default", object: stored, want: `"metadata":{"resourceVersion":"7"},` + columns + `"rows":[{"cells":["x",1,1,null],"object":` + metadata + `}]}`},
-		{name: "no columns and objects", object: stored, options: TableOptions{NoHeaders: true, Object: RowNone, ResourceVersion: "9"},
+		{name: "no columns and objects", object: stored, options: publish.TableOptions{NoHeaders: true, Object: publish.RowNone, ResourceVersion: "9"},
 			want: `"metadata":{"resourceVersion":"9"},"columnDefinitions":null,"rows":[{"cells":["x",1,1,null],"object":null}]}`},
-		{name: "whole", object: stored, options: TableOptions{NoHeaders: true, Object: RowWhole},
+		{name: "whole", object: stored, options: publish.TableOptions{NoHeaders: true, Object: publish.RowWhole},
 			want: `"metadata":{"resourceVersion":"7"},"columnDefinitions":null,"rows":[{"cells":["x",1,1,null],"object":{"kind":"Scale","apiVersion":"autoscaling/v1",` +
 				`"metadata":{"name":"x","namespace":"default","uid":"u","resourceVersion":"7"},"spec":{"replicas":1},"status":{"replicas":1,"selector":"a=b"}}}]}`},
-		{name: "no replicas", object: strings.Replace(stored, `"replicas":1,"image"`, `"image"`, 1), reason: ReasonObjectRejected, code: 500},
-		{name: "unknown object", object: stored, options: TableOptions{Object: 3}, reason: ReasonInvalidArgument},
-		{name: "no JSON", object: `{`, reason: ReasonObjectRejected},
+		{name: "no replicas", object: strings.Replace(stored, `"replicas":1,"image"`, `"image"`, 1), reason: engine.ReasonObjectRejected, code: 500},
+		{name: "unknown object", object: stored, options: publish.TableOptions{Object: 3}, reason: engine.ReasonInvalidArgument},
+		{name: "no JSON", object: `{`, reason: engine.ReasonObjectRejected},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := d.ScaleTable(t.Context(), "v1", JSON([]byte(c.object)), c.options)
-			if ReasonOf(err) != c.reason {
+			got, err := publish.ScaleTable(t.Context(), d, "v1", engine.JSON([]byte(c.object)), c.options)
+			if engine.ReasonOf(err) != c.reason {
 				t.Fatal(err)
 			}
-			var e *Error
+			var e *engine.Error
 			if c.code != 0 && (!errors.As(err, &e) || e.Rejection == nil || e.Rejection.Code != c.code) {
 				t.Errorf("%+v, want %d", err, c.code)
 			}
@@ -44,15 +47,15 @@ func TestScaleTable(t *testing.T) {
 			}
 		})
 	}
-	table, err := d.ScaleTable(t.Context(), "v1", JSON([]byte(stored)), TableOptions{})
+	table, err := publish.ScaleTable(t.Context(), d, "v1", engine.JSON([]byte(stored)), publish.TableOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := table.Text(t.Context(), TextOptions{ShowKind: true})
+	text, err := table.Text(t.Context(), publish.TextOptions{ShowKind: true})
 	if want := "NAME                  DESIRED   AVAILABLE   AGE\nscale.autoscaling/x   1         1           \n"; err != nil || string(text) != want {
 		t.Errorf("%q, %v, want %q", text, err, want)
 	}
-	if _, err := d.ScaleTable(t.Context(), "v2", JSON([]byte(stored)), TableOptions{}); ReasonOf(err) != ReasonInvalidArgument {
+	if _, err := publish.ScaleTable(t.Context(), d, "v2", engine.JSON([]byte(stored)), publish.TableOptions{}); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
 		t.Errorf("a version without a scale: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package engine
+package kubeserver
 
 import (
 	"context"
@@ -6,17 +6,20 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/publish"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// TestTablePrinter: a table without a compiled CRD has the columns, the rows in order, and the objects that the caller
+// TestTablePrinter: a table without a compiled publish.CRD has the columns, the rows in order, and the objects that the caller
 // appends.
 func TestTablePrinter(t *testing.T) {
 	p := NewTablePrinter(&apiextensionsv1.CustomResourceDefinitionVersion{
 		AdditionalPrinterColumns: []apiextensionsv1.CustomResourceColumnDefinition{{Name: "Size", Type: "integer", JSONPath: ".spec.size"}},
 	})
-	objects := []Document{JSON([]byte(`{"metadata":{"name":"a"},"spec":{"size":2}}`)), JSON([]byte(`{"metadata":{"name":"b"}}`))}
-	o := TableOptions{ResourceVersion: "7", NoHeaders: true, Now: time.Now()}
+	objects := []engine.Document{engine.JSON([]byte(`{"metadata":{"name":"a"},"spec":{"size":2}}`)), engine.JSON([]byte(`{"metadata":{"name":"b"}}`))}
+	o := publish.TableOptions{ResourceVersion: "7", NoHeaders: true, Now: time.Now()}
 	text, err := p.Print(t.Context(), objects, o, func(dst []byte, i int) ([]byte, error) { return append(dst, "01"[i]), nil })
 	if err != nil || !strings.HasSuffix(string(text), `"rows":[{"cells":["a",2],"object":0},{"cells":["b",null],"object":1}]}`) ||
 		!strings.Contains(string(text), `"resourceVersion":"7"`) {
@@ -25,12 +28,12 @@ func TestTablePrinter(t *testing.T) {
 	if text, err = p.Print(t.Context(), objects[:1], o, nil); !strings.HasSuffix(string(text), `"rows":[{"cells":["a",2],"object":null}]}`) {
 		t.Errorf("%s, %v", text, err)
 	}
-	if _, err = p.Print(t.Context(), []Document{JSON([]byte(`{`))}, o, nil); ReasonOf(err) != ReasonObjectUnreadable {
+	if _, err = p.Print(t.Context(), []engine.Document{engine.JSON([]byte(`{`))}, o, nil); engine.ReasonOf(err) != engine.ReasonObjectUnreadable {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err = p.Print(ctx, objects, o, nil); ReasonOf(err) != ReasonItemDeadline {
+	if _, err = p.Print(ctx, objects, o, nil); engine.ReasonOf(err) != engine.ReasonItemDeadline {
 		t.Error(err)
 	}
 }
@@ -38,12 +41,12 @@ func TestTablePrinter(t *testing.T) {
 // TestTablePrinterReserve: long rows at the start do not reserve memory for many short ones.
 func TestTablePrinterReserve(t *testing.T) {
 	const rows, long = 5000, 256 << 10
-	objects := make([]Document, rows)
+	objects := make([]engine.Document, rows)
 	for i := range objects {
-		objects[i] = JSON([]byte(`{"metadata":{"name":"a"}}`))
+		objects[i] = engine.JSON([]byte(`{"metadata":{"name":"a"}}`))
 	}
 	p := NewTablePrinter(&apiextensionsv1.CustomResourceDefinitionVersion{})
-	text, err := p.Print(t.Context(), objects, TableOptions{}, func(dst []byte, i int) ([]byte, error) {
+	text, err := p.Print(t.Context(), objects, publish.TableOptions{}, func(dst []byte, i int) ([]byte, error) {
 		if i < sampledRows {
 			return append(dst, strings.Repeat("0", long)...), nil
 		}

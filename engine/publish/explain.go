@@ -1,4 +1,4 @@
-package engine
+package publish
 
 import (
 	"cmp"
@@ -10,13 +10,15 @@ import (
 
 	"k8s.io/client-go/util/jsonpath"
 
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/explain"
 	"github.com/crdeval/crdeval/engine/internal/openapi"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// MaxExplanation bounds the text of an explanation in bytes.
-const MaxExplanation = 64 << 20
+// maxExplanation bounds the text of an explanation in bytes.
+const maxExplanation = 64 << 20
 
 // maxExplainRequest bounds the request in bytes.
 const maxExplainRequest = 64 << 10
@@ -39,7 +41,7 @@ type ExplainOptions struct {
 // The error is INVALID_ARGUMENT for a request that cannot be parsed, an unknown TYPE, or an unknown field;
 // VERSION_NOT_FOUND or VERSION_NOT_SERVED for the APIVersion; LIMIT_EXCEEDED; ITEM_DEADLINE.
 func Explain(ctx context.Context, request string, o ExplainOptions, crds ...CRD) (_ string, err error) {
-	defer Recover(&err)
+	defer engine.Recover(&err)
 	if o.MaxDepth < 0 || o.MaxDepth > 0 && !o.Recursive {
 		return "", invalid("MaxDepth must not be negative, and is for recursive explanations only")
 	}
@@ -55,13 +57,13 @@ func Explain(ctx context.Context, request string, o ExplainOptions, crds ...CRD)
 	if err != nil {
 		return "", err
 	}
-	document, err := OpenAPIOptions{}.document(ctx, openapi.V3Form, []publishedVersion{{c, version}})
+	document, err := OpenAPI{}.document(ctx, openapi.V3Form, []publishedVersion{{c, version}})
 	if err != nil {
 		return "", err
 	}
 	text, err := explain.Text(document.JSON, explain.Request{
 		Group: c.Desired.Group, Version: version, Kind: c.Desired.Names.Kind, Path: fields, Recursive: o.Recursive, MaxDepth: o.MaxDepth,
-		MaxBytes: MaxExplanation,
+		MaxBytes: maxExplanation,
 	})
 	switch {
 	case err == nil:
@@ -69,11 +71,11 @@ func Explain(ctx context.Context, request string, o ExplainOptions, crds ...CRD)
 	case errors.As(err, new(*explain.NoFieldError)):
 		return "", invalid("%s", err)
 	case errors.Is(err, explain.ErrTooLong):
-		limit := &value.LimitError{Name: "max_explanation_bytes", Limit: "explanation", Unit: "bytes", Maximum: MaxExplanation}
+		limit := &value.LimitError{Name: "max_explanation_bytes", Limit: "explanation", Unit: "bytes", Maximum: maxExplanation}
 		return "", limitExceeded(fmt.Sprintf("the explanation of %q would have more than %d bytes: ask for a field, or bound the depth",
-			request, MaxExplanation), limit, limit)
+			request, maxExplanation), limit, limit)
 	}
-	return "", failed(ReasonInternal, "explanation of "+c.Name, err)
+	return "", failed(admission.Internal, "explanation of "+c.Name, err)
 }
 
 // explainPath parses a request as a JSONPath of field names. The first name begins the TYPE.
@@ -88,7 +90,7 @@ func explainPath(request string) ([]string, error) {
 	}
 	parsed, err := jsonpath.Parse("user", "{."+strings.TrimSuffix(request, ".")+"}")
 	if err != nil {
-		return nil, failed(ReasonInvalidArgument, fmt.Sprintf("%q is not TYPE.FIELDNAME[.FIELDNAME]", request), err)
+		return nil, failed(admission.InvalidArgument, fmt.Sprintf("%q is not TYPE.FIELDNAME[.FIELDNAME]", request), err)
 	}
 	const advice = "write TYPE.FIELDNAME[.FIELDNAME], such as crontabs.spec.replicas"
 	if len(parsed.Root.Nodes) != 1 {
@@ -139,7 +141,7 @@ func findExplained(request string, names []string, crds []CRD) (*CRD, []string, 
 }
 
 // hasName reports whether a word is one of the names of a resource.
-func hasName(n Names, word string) bool {
+func hasName(n engine.Names, word string) bool {
 	lower := strings.ToLower(word)
 	return lower == n.Plural || lower == n.Singular || lower == strings.ToLower(n.Kind) || slices.Contains(n.ShortNames, word)
 }
@@ -150,15 +152,13 @@ func (c *CRD) explainedVersion(apiVersion string) (string, error) {
 		return c.Versions[slices.IndexFunc(c.Versions, isServed)].Name, nil
 	}
 	group, version, _ := strings.Cut(apiVersion, "/")
-	i := slices.IndexFunc(c.Versions, func(v VersionInfo) bool { return v.Name == version })
+	i := slices.IndexFunc(c.Versions, func(v engine.VersionInfo) bool { return v.Name == version })
 	switch {
 	case group != c.Desired.Group || i < 0:
-		return "", &Error{Reason: ReasonVersionNotFound, Message: fmt.Sprintf(
+		return "", &engine.Error{Reason: engine.ReasonVersionNotFound, Message: fmt.Sprintf(
 			"couldn't find resource for %q: CRD %s has no such version", apiVersion+", Resource="+c.names().Plural, c.Name)}
 	case !c.Versions[i].Served:
-		return "", &Error{
-			Reason: ReasonVersionNotServed, Message: fmt.Sprintf("CRD %s does not serve version %q", c.Name, version),
-		}
+		return "", &engine.Error{Reason: engine.ReasonVersionNotServed, Message: fmt.Sprintf("CRD %s does not serve version %q", c.Name, version)}
 	}
 	return version, nil
 }

@@ -1,8 +1,7 @@
-package engine
+package publish
 
 import (
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/base64"
@@ -18,40 +17,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
+
+	"github.com/crdeval/crdeval/engine"
 )
-
-// CRD describes a CRD for Discover, the OpenAPI documents and Explain. CRDs without a Name are ignored.
-type CRD struct {
-	Name     string
-	Scope    Scope
-	Revision string
-	Versions []VersionInfo
-	Desired  DesiredStatus
-	// Status is the status of the CRD, see ReconcileStatus. OpenAPI documents do not depend on it. Explain uses the
-	// names of Desired if no names are accepted.
-	Status Status
-	// Manifest returns Definition.Manifest, for OpenAPI documents and Explain. It is called only if the result is not
-	// cached. Its errors are returned.
-	Manifest func(context.Context) ([]byte, error)
-}
-
-// CRD describes the CRD with a status.
-func (d *Definition) CRD(status Status) CRD {
-	return CRD{
-		Name: d.Name(), Scope: d.Scope(), Revision: d.Revision(), Versions: d.Versions(), Desired: d.DesiredStatus(), Status: status,
-		Manifest: func(context.Context) ([]byte, error) { return d.Manifest(), nil },
-	}
-}
-
-// names returns the names that discovery shows, with the kind that OpenAPI documents show.
-func (c *CRD) names() Names {
-	if c.Status.AcceptedNames.Plural == "" {
-		return c.Desired.Names
-	}
-	names := c.Status.AcceptedNames
-	names.Kind = c.Desired.Names.Kind
-	return names
-}
 
 // Discovery has the discovery documents that an API server serves below /apis for a set of CRDs. It is immutable and
 // safe for concurrent use. The documents are JSON as Kubernetes writes it.
@@ -59,12 +27,9 @@ func (c *CRD) names() Names {
 // Upstream: apiserver/customresource_discovery_controller.go.
 type Discovery struct {
 	groups   []metav1.APIGroup // in the order of GroupList
-	versions []GroupVersion
+	versions []schema.GroupVersion
 	crds     map[string][]*CRD // established CRDs of each group, sorted by name
 }
-
-// GroupVersion is a version of an API group.
-type GroupVersion = schema.GroupVersion
 
 // Discover returns the discovery documents of CRDs, as upstream's discovery controller makes them: the resources of
 // established CRDs with their accepted names, in served versions. The objects of a terminating CRD can only be read and
@@ -88,15 +53,13 @@ func Discover(crds ...CRD) *Discovery {
 		g := metav1.APIGroup{Name: name}
 		for _, v := range servedVersions(d.crds[name]) {
 			g.Versions = append(g.Versions, metav1.GroupVersionForDiscovery{GroupVersion: name + "/" + v, Version: v})
-			d.versions = append(d.versions, GroupVersion{Group: name, Version: v})
+			d.versions = append(d.versions, schema.GroupVersion{Group: name, Version: v})
 		}
 		g.PreferredVersion = g.Versions[0]
 		d.groups = append(d.groups, g)
 	}
 	return d
 }
-
-func isServed(v VersionInfo) bool { return v.Served }
 
 // servedVersions returns the served versions of the CRDs of a group, the preferred one first.
 func servedVersions(crds []*CRD) []string {
@@ -112,15 +75,9 @@ func servedVersions(crds []*CRD) []string {
 	return slices.Compact(names)
 }
 
-func (c *CRD) is(condition apiextensionsv1.CustomResourceDefinitionConditionType) bool {
-	return slices.ContainsFunc(c.Status.Conditions, func(x Condition) bool {
-		return x.Type == condition && x.Status == apiextensionsv1.ConditionTrue
-	})
-}
-
 // GroupVersions returns the versions of all groups in the order of GroupList, the preferred version of a group first.
 // The caller must not modify the slice.
-func (d *Discovery) GroupVersions() []GroupVersion { return d.versions }
+func (d *Discovery) GroupVersions() []schema.GroupVersion { return d.versions }
 
 // GroupList returns the APIGroupList of GET /apis. Groups are ordered as in a kube-apiserver: by the first of the names
 // of their versions' APIServices, such as v1.stable.example.com.
@@ -155,13 +112,13 @@ func (d *Discovery) Resources(group, version string) []byte {
 
 func (d *Discovery) resources(group, version string) (list []metav1.APIResource) {
 	for _, c := range d.crds[group] {
-		i := slices.IndexFunc(c.Versions, func(v VersionInfo) bool { return v.Served && v.Name == version })
+		i := slices.IndexFunc(c.Versions, func(v engine.VersionInfo) bool { return v.Served && v.Name == version })
 		if i < 0 {
 			continue
 		}
 		names := &c.Status.AcceptedNames
 		r := metav1.APIResource{
-			Name: names.Plural, SingularName: names.Singular, Namespaced: c.Scope == NamespaceScoped, Kind: names.Kind,
+			Name: names.Plural, SingularName: names.Singular, Namespaced: c.Scope == engine.NamespaceScoped, Kind: names.Kind,
 			Verbs:      metav1.Verbs{"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"},
 			ShortNames: names.ShortNames, Categories: names.Categories, StorageVersionHash: c.storageHash(),
 		}
@@ -186,7 +143,7 @@ func (d *Discovery) resources(group, version string) (list []metav1.APIResource)
 //
 // Upstream: endpoints/discovery/storageversionhash.go.
 func (c *CRD) storageHash() string {
-	i := slices.IndexFunc(c.Versions, func(v VersionInfo) bool { return v.Storage && v.Served })
+	i := slices.IndexFunc(c.Versions, func(v engine.VersionInfo) bool { return v.Storage && v.Served })
 	if i < 0 {
 		return ""
 	}

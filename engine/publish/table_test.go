@@ -1,4 +1,4 @@
-package engine_test
+package publish_test
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/crdeval/crdeval/engine/publish"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/testenv"
@@ -48,14 +50,14 @@ spec:
 
 var tableNow = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-func table(t *testing.T, d *engine.Definition, o engine.TableOptions, objects ...string) *engine.Table {
+func table(t *testing.T, d *engine.Definition, o publish.TableOptions, objects ...string) *publish.Table {
 	t.Helper()
 	var docs []engine.Document
 	for _, o := range objects {
 		docs = append(docs, engine.YAML([]byte(o)))
 	}
 	o.Now = tableNow
-	table, err := d.Table(t.Context(), "v1", docs, o)
+	table, err := publish.TableOf(t.Context(), d, "v1", docs, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +100,7 @@ future: "2026-11-21T12:00:02Z"
 		{"string", `.x}{range .elems[*]}{.v}{end`, "null"},
 	} {
 		d := tableCRD(t, `{name: c, type: `+c.kind+`, jsonPath: "`+c.path+`"}`)
-		got := table(t, d, engine.TableOptions{Object: engine.RowNone}, object)
+		got := table(t, d, publish.TableOptions{Object: publish.RowNone}, object)
 		if want := `{"cells":["x",` + c.cell + `],"object":null}`; got.Len() != 1 || string(got.Row(0)) != want {
 			t.Errorf("%s column of %s: %s, want %s", c.kind, c.path, got.Row(0), want)
 		}
@@ -110,14 +112,14 @@ func TestTableFrame(t *testing.T) {
 	left := int64(5)
 	for _, c := range []struct {
 		columns string
-		o       engine.TableOptions
+		o       publish.TableOptions
 		want    string
 	}{
-		{"", engine.TableOptions{}, `{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{},"columnDefinitions":[{"name":"Name","type":"string","format":"name"},{"name":"Age","type":"date","format":""}],"rows":[]}`},
+		{"", publish.TableOptions{}, `{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{},"columnDefinitions":[{"name":"Name","type":"string","format":"name"},{"name":"Age","type":"date","format":""}],"rows":[]}`},
 		{`{name: A, type: integer, format: int32, jsonPath: .a, priority: 1, description: what it is}, {name: B, type: string, jsonPath: ".b["}, {name: C, type: string, jsonPath: .c}`,
-			engine.TableOptions{ResourceVersion: "7", Continue: "<x>", RemainingItemCount: &left},
+			publish.TableOptions{ResourceVersion: "7", Continue: "<x>", RemainingItemCount: &left},
 			`{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"7","continue":"\u003cx\u003e","remainingItemCount":5},"columnDefinitions":[{"name":"Name","type":"string","format":"name"},{"name":"A","type":"integer","format":"int32"}],"rows":[]}`},
-		{"", engine.TableOptions{NoHeaders: true}, `{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{},"columnDefinitions":null,"rows":[]}`},
+		{"", publish.TableOptions{NoHeaders: true}, `{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{},"columnDefinitions":null,"rows":[]}`},
 	} {
 		got := table(t, tableCRD(t, c.columns), c.o)
 		text := regexp.MustCompile(`,"description":"[^"]*","priority":\d+`).ReplaceAllString(string(got.JSON()), "")
@@ -126,7 +128,7 @@ func TestTableFrame(t *testing.T) {
 		}
 	}
 	d := tableCRD(t, "{name: A, type: string, jsonPath: .a.b}, {name: B, type: string, jsonPath: .b, description: theirs, priority: 2}")
-	columns := table(t, d, engine.TableOptions{NoHeaders: true}).Columns()
+	columns := table(t, d, publish.TableOptions{NoHeaders: true}).Columns()
 	if len(columns) != 3 || !strings.HasPrefix(columns[0].Description, "Name must be unique") || columns[1].Description != "Custom resource definition column (in JSONPath format): .a.b" ||
 		columns[2].Description != "theirs" || columns[2].Priority != 2 {
 		t.Errorf("%+v", columns)
@@ -139,14 +141,14 @@ func TestTableObjects(t *testing.T) {
 	const object = "apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata: {name: x, namespace: d, generation: 1, labels: {a: b}, unknown: 1}\nspec: {image: null, other: 1}\n"
 	const meta = `{"name":"x","namespace":"d","generation":1,"labels":{"a":"b"}}`
 	for _, c := range []struct {
-		object engine.RowObject
+		object publish.RowObject
 		want   string
 	}{
-		{engine.RowMetadata, `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":` + meta + `}`},
-		{engine.RowNone, "null"},
-		{engine.RowWhole, `{"apiVersion":"stable.example.com/v2","kind":"CronTab","metadata":` + meta + `,"spec":{"image":null}}`},
+		{publish.RowMetadata, `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":` + meta + `}`},
+		{publish.RowNone, "null"},
+		{publish.RowWhole, `{"apiVersion":"stable.example.com/v2","kind":"CronTab","metadata":` + meta + `,"spec":{"image":null}}`},
 	} {
-		got, err := d.Table(t.Context(), "v2", []engine.Document{engine.YAML([]byte(object))}, engine.TableOptions{Object: c.object, Now: tableNow})
+		got, err := publish.TableOf(t.Context(), d, "v2", []engine.Document{engine.YAML([]byte(object))}, publish.TableOptions{Object: c.object, Now: tableNow})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +175,7 @@ func keysSorted(t *testing.T, text string) string {
 // TestTableOfItems: an object with a list of items is a row for each.
 func TestTableOfItems(t *testing.T) {
 	d := tableCRD(t, "{name: V, type: string, jsonPath: .v}")
-	got := table(t, d, engine.TableOptions{}, head+"metadata: {name: x, namespace: d}\nitems: [{v: 1}, {v: 2, metadata: {name: b, labels: {c: 1}}}, {items: [{v: 3}, {items: []}]}]\n",
+	got := table(t, d, publish.TableOptions{}, head+"metadata: {name: x, namespace: d}\nitems: [{v: 1}, {v: 2, metadata: {name: b, labels: {c: 1}}}, {items: [{v: 3}, {items: []}]}]\n",
 		head+"metadata: {name: w, namespace: d}\nitems: {}\n", head+"metadata: {name: z, namespace: d}\nitems: []\n")
 	var names []string
 	for i := range got.Len() {
@@ -209,28 +211,28 @@ func TestTableRejected(t *testing.T) {
 	wide := strings.Repeat("{name: c, type: string, jsonPath: .spec},", 60)
 	for _, c := range []struct {
 		name, columns, object string
-		o                     engine.TableOptions
+		o                     publish.TableOptions
 		reason                engine.Reason
 		text                  string
 	}{
-		{"an item that is no object", "", head + meta + "items: [1]", engine.TableOptions{}, engine.ReasonObjectRejected, "objects[1]: items member is not an object: map[string]interface {}"},
-		{"an item that cannot be brought to the version", "", head + meta + "items: [{kind: Pod}]", engine.TableOptions{Object: engine.RowWhole}, engine.ReasonObjectRejected,
+		{"an item that is no object", "", head + meta + "items: [1]", publish.TableOptions{}, engine.ReasonObjectRejected, "objects[1]: items member is not an object: map[string]interface {}"},
+		{"an item that cannot be brought to the version", "", head + meta + "items: [{kind: Pod}]", publish.TableOptions{Object: publish.RowWhole}, engine.ReasonObjectRejected,
 			`objects[1]: /, Kind=Pod is unstructured and is not suitable for converting to "stable.example.com/v1"`},
-		{"an item of an unknown version", "", head + meta + "items: [{kind: Pod, apiVersion: stable.example.com/v9}]", engine.TableOptions{Object: engine.RowWhole}, engine.ReasonObjectRejected,
+		{"an item of an unknown version", "", head + meta + "items: [{kind: Pod, apiVersion: stable.example.com/v9}]", publish.TableOptions{Object: publish.RowWhole}, engine.ReasonObjectRejected,
 			"objects[1]: request to convert CR from an invalid group/version: stable.example.com/v9"},
-		{"a panic", "{name: c, type: string, jsonPath: \".x}{range .y[*]}{[0]}{end\"}", head + meta, engine.TableOptions{}, engine.ReasonObjectRejected,
+		{"a panic", "{name: c, type: string, jsonPath: \".x}{range .y[*]}{[0]}{end\"}", head + meta, publish.TableOptions{}, engine.ReasonObjectRejected,
 			"objects[0]: This request caused apiserver to panic. Look in the logs for details."},
-		{"too many values", "{name: c, type: string, jsonPath: ...*...*...*...*..x}", head + meta + "spec: " + deep, engine.TableOptions{}, engine.ReasonLimitExceeded,
+		{"too many values", "{name: c, type: string, jsonPath: ...*...*...*...*..x}", head + meta + "spec: " + deep, publish.TableOptions{}, engine.ReasonLimitExceeded,
 			`objects[1]: work of the JSONPaths up to the column "c" of at least 4194305 visited values exceeds the limit of 4194304 visited values`},
-		{"too much text", wide, head + meta + "spec: " + long, engine.TableOptions{}, engine.ReasonLimitExceeded, "objects[1]: cells of one object of at least 8388609 bytes exceeds the limit of 8388608 bytes"},
-		{"too large a table", "{name: c, type: string, jsonPath: .spec}", head + meta + "spec: " + long, engine.TableOptions{MaxBytes: 1000}, engine.ReasonLimitExceeded, "objects[1]: table of at least "},
-		{"long paths", "{name: c, type: string, jsonPath: ." + long + "}", head + meta, engine.TableOptions{}, engine.ReasonLimitExceeded, `objects[0]: JSONPaths up to the column "c" of at least 204801 bytes`},
-		{"an object that cannot be read", "", "kind: 1\n" + meta, engine.TableOptions{}, engine.ReasonObjectRejected, "objects[1]: "},
-		{"an object of another group", "", "apiVersion: other/v1\nkind: CronTab\n" + meta, engine.TableOptions{}, engine.ReasonVersionNotFound, "objects[1]: "},
-		{"no option", "", head + meta, engine.TableOptions{Object: 9}, engine.ReasonInvalidArgument, "unknown object of a row"},
+		{"too much text", wide, head + meta + "spec: " + long, publish.TableOptions{}, engine.ReasonLimitExceeded, "objects[1]: cells of one object of at least 8388609 bytes exceeds the limit of 8388608 bytes"},
+		{"too large a table", "{name: c, type: string, jsonPath: .spec}", head + meta + "spec: " + long, publish.TableOptions{MaxBytes: 1000}, engine.ReasonLimitExceeded, "objects[1]: table of at least "},
+		{"long paths", "{name: c, type: string, jsonPath: ." + long + "}", head + meta, publish.TableOptions{}, engine.ReasonLimitExceeded, `objects[0]: JSONPaths up to the column "c" of at least 204801 bytes`},
+		{"an object that cannot be read", "", "kind: 1\n" + meta, publish.TableOptions{}, engine.ReasonObjectRejected, "objects[1]: "},
+		{"an object of another group", "", "apiVersion: other/v1\nkind: CronTab\n" + meta, publish.TableOptions{}, engine.ReasonVersionNotFound, "objects[1]: "},
+		{"no option", "", head + meta, publish.TableOptions{Object: 9}, engine.ReasonInvalidArgument, "unknown object of a row"},
 	} {
 		d := tableCRD(t, c.columns)
-		_, err := d.Table(t.Context(), "v1", []engine.Document{engine.YAML([]byte(head + meta)), engine.YAML([]byte(c.object))}, c.o)
+		_, err := publish.TableOf(t.Context(), d, "v1", []engine.Document{engine.YAML([]byte(head + meta)), engine.YAML([]byte(c.object))}, c.o)
 		if engine.ReasonOf(err) != c.reason || !strings.HasPrefix(err.Error(), c.text) {
 			t.Errorf("%s: %v %v, want %v %s", c.name, engine.ReasonOf(err), err, c.reason, c.text)
 		}
@@ -241,12 +243,12 @@ func TestTableRejected(t *testing.T) {
 	}
 	d := tableCRD(t, "")
 	for version, reason := range map[string]engine.Reason{"": engine.ReasonInvalidArgument, "v9": engine.ReasonVersionNotFound} {
-		if _, err := d.Table(t.Context(), version, nil, engine.TableOptions{}); engine.ReasonOf(err) != reason {
+		if _, err := publish.TableOf(t.Context(), d, version, nil, publish.TableOptions{}); engine.ReasonOf(err) != reason {
 			t.Errorf("version %q: %v", version, err)
 		}
 	}
 	for _, document := range []engine.Document{{}, {JSON: []byte("{}"), YAML: []byte("{}")}} {
-		if _, err := d.Table(t.Context(), "v1", []engine.Document{document}, engine.TableOptions{}); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
+		if _, err := publish.TableOf(t.Context(), d, "v1", []engine.Document{document}, publish.TableOptions{}); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
 			t.Errorf("%v: %v", document, err)
 		}
 	}
@@ -258,7 +260,7 @@ func TestTableStops(t *testing.T) {
 	object := engine.YAML([]byte(head + "metadata: {name: x, namespace: d}\nspec: " + deep))
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
 	defer cancel()
-	_, err := d.Table(ctx, "v1", []engine.Document{object, object, object, object}, engine.TableOptions{})
+	_, err := publish.TableOf(ctx, d, "v1", []engine.Document{object, object, object, object}, publish.TableOptions{})
 	if engine.ReasonOf(err) != engine.ReasonItemDeadline || !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
@@ -267,28 +269,28 @@ func TestTableStops(t *testing.T) {
 // TestTableText: what kubectl prints, in all its ways. Conformance holds the text against kubectl's own printer.
 func TestTableText(t *testing.T) {
 	d := tableCRD(t, "{name: Spec, type: string, jsonPath: .spec.cron}, {name: Replicas, type: integer, jsonPath: .spec.replicas}, {name: Image, type: string, jsonPath: .spec.image, priority: 1}, {name: Age, type: date, jsonPath: .metadata.creationTimestamp}")
-	got := table(t, d, engine.TableOptions{},
+	got := table(t, d, publish.TableOptions{},
 		head+"metadata: {name: my-new-cron-object, namespace: default, creationTimestamp: \"2026-11-20T12:00:00Z\", labels: {b: '2', a: '1'}}\nspec: {cron: \"* * * * */5\", replicas: 3, image: awesome}\n",
 		head+"metadata: {name: x, namespace: kube-system}\nspec: {cron: \"two\\nlines\", image: \"\\e[31m\"}\n")
 	for _, c := range []struct {
-		o    engine.TextOptions
+		o    publish.TextOptions
 		want string
 	}{
-		{engine.TextOptions{}, `
+		{publish.TextOptions{}, `
 NAME                 SPEC          REPLICAS   AGE
 my-new-cron-object   * * * * */5   3          24h
 x                    two...                   
 `},
-		{engine.TextOptions{NoHeaders: true}, `
+		{publish.TextOptions{NoHeaders: true}, `
 my-new-cron-object   * * * * */5   3     24h
 x                    two...              
 `},
-		{engine.TextOptions{Wide: true, Namespaces: true}, `
+		{publish.TextOptions{Wide: true, Namespaces: true}, `
 NAMESPACE     NAME                 SPEC          REPLICAS   IMAGE     AGE
 default       my-new-cron-object   * * * * */5   3          awesome   24h
 kube-system   x                    two...                   ^[[31m    
 `},
-		{engine.TextOptions{Labels: true, LabelColumns: []string{"example.com/a", "b"}, ShowKind: true}, `
+		{publish.TextOptions{Labels: true, LabelColumns: []string{"example.com/a", "b"}, ShowKind: true}, `
 NAME                                            SPEC          REPLICAS   AGE   A     B     LABELS
 crontab.stable.example.com/my-new-cron-object   * * * * */5   3          24h         2     a=1,b=2
 crontab.stable.example.com/x                    two...                                     <none>
@@ -298,7 +300,7 @@ crontab.stable.example.com/x                    two...                          
 		if err != nil {
 			t.Fatal(err)
 		}
-		wire, err := engine.TableText(t.Context(), got.JSON(), "CronTab.stable.example.com", c.o)
+		wire, err := publish.TableText(t.Context(), got.JSON(), "CronTab.stable.example.com", c.o)
 		if err != nil || string(wire) != string(text) {
 			t.Errorf("%+v: of the JSON %v\n%s", c.o, err, wire)
 		}
@@ -306,12 +308,12 @@ crontab.stable.example.com/x                    two...                          
 			t.Errorf("%+v:\n%s\nwant%s", c.o, strings.ReplaceAll(string(text), "\n", "|\n"), c.want)
 		}
 	}
-	none, err := table(t, d, engine.TableOptions{}).Text(t.Context(), engine.TextOptions{})
+	none, err := table(t, d, publish.TableOptions{}).Text(t.Context(), publish.TextOptions{})
 	if err != nil || len(none) != 0 {
 		t.Errorf("no rows: %q %v", none, err)
 	}
 	for _, wrong := range []string{"", "{}", `{"kind":"Pod"}`, `{"kind":"Table","rows":[{"cells":]}`} {
-		if _, err := engine.TableText(t.Context(), []byte(wrong), "", engine.TextOptions{}); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
+		if _, err := publish.TableText(t.Context(), []byte(wrong), "", publish.TextOptions{}); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
 			t.Errorf("%s: %v", wrong, err)
 		}
 	}
@@ -329,7 +331,7 @@ func TestDecodedTable(t *testing.T) {
 	} {
 		object := engine.JSON([]byte(`{"apiVersion":"stable.example.com/` + c.version + `","kind":"CronTab","metadata":{` + c.metadata + `},"spec":{}}`))
 		for decoded, want := range map[bool]string{false: c.want, true: c.decoded} {
-			got, err := d.Table(t.Context(), "v2", []engine.Document{object}, engine.TableOptions{Now: tableNow, Decoded: decoded})
+			got, err := publish.TableOf(t.Context(), d, "v2", []engine.Document{object}, publish.TableOptions{Now: tableNow, Decoded: decoded})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package engine_test
+package publish_test
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crdeval/crdeval/engine/publish"
+
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/testenv"
 )
@@ -14,44 +16,44 @@ import (
 func TestExplain(t *testing.T) {
 	crds := published(boats(t, "Boat"), boats(t, "Buoy"))
 	for _, request := range []string{"boats", "boat", "BOAT", "bt", "boats.", "boats.sea.example.com", "boats.sea.example.com."} {
-		text, err := engine.Explain(t.Context(), request, engine.ExplainOptions{}, crds...)
+		text, err := publish.Explain(t.Context(), request, publish.ExplainOptions{}, crds...)
 		if err != nil || !strings.HasPrefix(text, "GROUP:      sea.example.com\nKIND:       Boat\nVERSION:    v1\n\nDESCRIPTION:\n    A boat.\n") {
 			t.Errorf("%s: %v\n%s", request, err, text)
 		}
 	}
 	for _, request := range []string{"boats.spec.length", "boats.sea.example.com.spec.length", "bt.spec['length']"} {
-		text, err := engine.Explain(t.Context(), request, engine.ExplainOptions{}, crds...)
+		text, err := publish.Explain(t.Context(), request, publish.ExplainOptions{}, crds...)
 		if err != nil || !strings.Contains(text, "\nFIELD: length <integer>\n") {
 			t.Errorf("%s: %v\n%s", request, err, text)
 		}
 	}
-	if text, err := engine.Explain(t.Context(), `boats.spec.a\.b`, engine.ExplainOptions{}, crds...); err != nil || !strings.Contains(text, "\nFIELD: a.b <string>\n") {
+	if text, err := publish.Explain(t.Context(), `boats.spec.a\.b`, publish.ExplainOptions{}, crds...); err != nil || !strings.Contains(text, "\nFIELD: a.b <string>\n") {
 		t.Errorf("a name with a dot: %v\n%s", err, text)
 	}
-	if text, err := engine.Explain(t.Context(), "boats", engine.ExplainOptions{APIVersion: "sea.example.com/v1beta1", Recursive: true, MaxDepth: 1}, crds...); err != nil ||
+	if text, err := publish.Explain(t.Context(), "boats", publish.ExplainOptions{APIVersion: "sea.example.com/v1beta1", Recursive: true, MaxDepth: 1}, crds...); err != nil ||
 		!strings.Contains(text, "VERSION:    v1beta1") || strings.Contains(text, "spec") {
 		t.Errorf("another version: %v\n%s", err, text)
 	}
 	for _, tc := range []struct {
 		request string
-		o       engine.ExplainOptions
+		o       publish.ExplainOptions
 		reason  engine.Reason
 		text    string
 	}{
-		{"ships", engine.ExplainOptions{}, engine.ReasonInvalidArgument, `no CRD has a resource type "ships"`},
-		{"boats.spec.width", engine.ExplainOptions{}, engine.ReasonInvalidArgument, `field "width" does not exist`},
-		{"boats[0]", engine.ExplainOptions{}, engine.ReasonInvalidArgument, "names of fields"},
-		{"boats}{.x", engine.ExplainOptions{}, engine.ReasonInvalidArgument, "more than one path"},
-		{"", engine.ExplainOptions{}, engine.ReasonInvalidArgument, "resource"},
-		{"boats.[", engine.ExplainOptions{}, engine.ReasonInvalidArgument, "TYPE.FIELDNAME"},
-		{strings.Repeat("a", 1<<17), engine.ExplainOptions{}, engine.ReasonLimitExceeded, "limit of 65536"},
-		{"boats", engine.ExplainOptions{APIVersion: "sea.example.com/v9"}, engine.ReasonVersionNotFound, `couldn't find resource for "sea.example.com/v9, Resource=boats"`},
-		{"boats", engine.ExplainOptions{APIVersion: "v1"}, engine.ReasonVersionNotFound, "couldn't find"},
-		{"boats", engine.ExplainOptions{APIVersion: "sea.example.com/v1alpha1"}, engine.ReasonVersionNotServed, "does not serve"},
-		{"boats", engine.ExplainOptions{MaxDepth: 1}, engine.ReasonInvalidArgument, "MaxDepth"},
-		{"boats", engine.ExplainOptions{MaxDepth: -1, Recursive: true}, engine.ReasonInvalidArgument, "MaxDepth"},
+		{"ships", publish.ExplainOptions{}, engine.ReasonInvalidArgument, `no CRD has a resource type "ships"`},
+		{"boats.spec.width", publish.ExplainOptions{}, engine.ReasonInvalidArgument, `field "width" does not exist`},
+		{"boats[0]", publish.ExplainOptions{}, engine.ReasonInvalidArgument, "names of fields"},
+		{"boats}{.x", publish.ExplainOptions{}, engine.ReasonInvalidArgument, "more than one path"},
+		{"", publish.ExplainOptions{}, engine.ReasonInvalidArgument, "resource"},
+		{"boats.[", publish.ExplainOptions{}, engine.ReasonInvalidArgument, "TYPE.FIELDNAME"},
+		{strings.Repeat("a", 1<<17), publish.ExplainOptions{}, engine.ReasonLimitExceeded, "limit of 65536"},
+		{"boats", publish.ExplainOptions{APIVersion: "sea.example.com/v9"}, engine.ReasonVersionNotFound, `couldn't find resource for "sea.example.com/v9, Resource=boats"`},
+		{"boats", publish.ExplainOptions{APIVersion: "v1"}, engine.ReasonVersionNotFound, "couldn't find"},
+		{"boats", publish.ExplainOptions{APIVersion: "sea.example.com/v1alpha1"}, engine.ReasonVersionNotServed, "does not serve"},
+		{"boats", publish.ExplainOptions{MaxDepth: 1}, engine.ReasonInvalidArgument, "MaxDepth"},
+		{"boats", publish.ExplainOptions{MaxDepth: -1, Recursive: true}, engine.ReasonInvalidArgument, "MaxDepth"},
 	} {
-		text, err := engine.Explain(t.Context(), tc.request, tc.o, crds...)
+		text, err := publish.Explain(t.Context(), tc.request, tc.o, crds...)
 		if text != "" || err == nil || engine.ReasonOf(err) != tc.reason || !strings.Contains(err.Error(), tc.text) {
 			t.Errorf("%.40s: %v %.80s", tc.request, err, text)
 		}
@@ -59,7 +61,7 @@ func TestExplain(t *testing.T) {
 }
 
 // TestExplainHostile explains schemas that are as deep and as wide as a CRD can have them: in bounded time, and never
-// more than MaxExplanation.
+// more than 64 MiB.
 func TestExplainHostile(t *testing.T) {
 	testenv.SingleGoroutine(t)
 	const before = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"boats.sea.example.com"},"spec":{"group":"sea.example.com","scope":"Cluster",
@@ -74,17 +76,17 @@ func TestExplainHostile(t *testing.T) {
 		{"words", `{"type":"object","description":"` + strings.Repeat("word ", 200_000) + `"}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			crd := engine.CRD{
+			crd := publish.CRD{
 				Name: "boats.sea.example.com", Revision: t.Name(), Versions: []engine.VersionInfo{{Name: "v1", Served: true}},
 				Desired:  engine.DesiredStatus{Group: "sea.example.com", Names: engine.Names{Plural: "boats", Kind: "Boat"}},
 				Manifest: func(context.Context) ([]byte, error) { return []byte(before + tc.schema + `}}]}}`), nil },
 			}
 			start := testenv.CPUTime()
-			text, err := engine.Explain(t.Context(), "boats", engine.ExplainOptions{Recursive: true}, crd)
+			text, err := publish.Explain(t.Context(), "boats", publish.ExplainOptions{Recursive: true}, crd)
 			if took := testenv.CPUTime() - start; took > 20*time.Second {
 				t.Errorf("it took %v", took)
 			}
-			if err != nil && engine.ReasonOf(err) != engine.ReasonLimitExceeded && engine.ReasonOf(err) != engine.ReasonInternal || len(text) > engine.MaxExplanation {
+			if err != nil && engine.ReasonOf(err) != engine.ReasonLimitExceeded && engine.ReasonOf(err) != engine.ReasonInternal || len(text) > 64<<20 {
 				t.Errorf("%d bytes, %v", len(text), err)
 			}
 			t.Logf("%d bytes, %v", len(text), err)
@@ -100,7 +102,7 @@ func FuzzExplain(f *testing.F) {
 	}
 	reasons := []engine.Reason{engine.ReasonInvalidArgument, engine.ReasonVersionNotFound, engine.ReasonVersionNotServed, engine.ReasonLimitExceeded}
 	f.Fuzz(func(t *testing.T, request, apiVersion string, recursive bool, depth int) {
-		text, err := engine.Explain(t.Context(), request, engine.ExplainOptions{APIVersion: apiVersion, Recursive: recursive, MaxDepth: depth}, crds...)
+		text, err := publish.Explain(t.Context(), request, publish.ExplainOptions{APIVersion: apiVersion, Recursive: recursive, MaxDepth: depth}, crds...)
 		switch {
 		case err == nil && !strings.HasPrefix(text, "GROUP:      sea.example.com\nKIND:       Boat\n"):
 			t.Errorf("%q: %s", request, text)

@@ -1,4 +1,4 @@
-package engine_test
+package publish_test
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/crdeval/crdeval/engine/publish"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/testenv"
@@ -35,9 +37,9 @@ func boats(t testing.TB, kind string) *engine.Definition {
 }
 
 // published describes definitions as CRDs without a status.
-func published(definitions ...*engine.Definition) (crds []engine.CRD) {
+func published(definitions ...*engine.Definition) (crds []publish.CRD) {
 	for _, d := range definitions {
-		crds = append(crds, d.CRD(engine.Status{}))
+		crds = append(crds, publish.NewCRD(d, engine.Status{}))
 	}
 	return crds
 }
@@ -45,7 +47,7 @@ func published(definitions ...*engine.Definition) (crds []engine.CRD) {
 func TestOpenAPIDocuments(t *testing.T) {
 	ctx := t.Context()
 	crds := published(boats(t, "Buoy"), boats(t, "Boat"))
-	v3, err := engine.OpenAPIV3(ctx, "sea.example.com", "v1", engine.OpenAPIOptions{}, crds...)
+	v3, err := publish.OpenAPI{}.V3(ctx, "sea.example.com", "v1", crds...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,26 +59,26 @@ func TestOpenAPIDocuments(t *testing.T) {
 			t.Errorf("%s is missing", want)
 		}
 	}
-	if again, err := engine.OpenAPIV3(ctx, "sea.example.com", "v1", engine.OpenAPIOptions{}, published(boats(t, "Boat"), boats(t, "Buoy"))...); err != nil || again.ETag != v3.ETag || !bytes.Equal(again.JSON, v3.JSON) {
+	if again, err := (publish.OpenAPI{}).V3(ctx, "sea.example.com", "v1", published(boats(t, "Boat"), boats(t, "Buoy"))...); err != nil || again.ETag != v3.ETag || !bytes.Equal(again.JSON, v3.JSON) {
 		t.Errorf("another order makes another document: %v", err)
 	}
-	if one, err := engine.OpenAPIV3(ctx, "sea.example.com", "v1", engine.OpenAPIOptions{}, crds[0]); err != nil || one.ETag == v3.ETag {
+	if one, err := (publish.OpenAPI{}).V3(ctx, "sea.example.com", "v1", crds[0]); err != nil || one.ETag == v3.ETag {
 		t.Errorf("one CRD less makes no other document: %v", err)
 	}
-	v2, err := engine.OpenAPIV2(ctx, engine.OpenAPIOptions{}, crds...)
+	v2, err := publish.OpenAPI{}.V2(ctx, crds...)
 	if err != nil || !json.Valid(v2.JSON) || !bytes.Contains(v2.JSON, []byte(`"com.example.sea.v1beta1.Buoy":`)) || bytes.Contains(v2.JSON, []byte("com.example.sea.v1alpha1")) {
 		t.Errorf("v2: %v %s", err, v2.JSON)
 	}
-	models, err := engine.OpenAPIModels(ctx, crds[0])
+	models, err := publish.OpenAPI{}.Models(ctx, crds[0])
 	if err != nil || !bytes.Contains(models.JSON, []byte(`"com.example.sea.v1alpha1.Buoy":`)) {
 		t.Errorf("a version that is not served has no model: %v", err)
 	}
-	index, err := engine.OpenAPIV3Index(ctx, "/catalogs/c", engine.OpenAPIOptions{}, crds...)
+	index, err := publish.OpenAPI{}.V3Index(ctx, "/catalogs/c", crds...)
 	want := `"apis/sea.example.com/v1":{"serverRelativeURL":"/catalogs/c/openapi/v3/apis/sea.example.com/v1?hash=` + v3.ETag + `"}`
 	if err != nil || !bytes.Contains(index.JSON, []byte(want)) || bytes.Contains(index.JSON, []byte("v1alpha1")) {
 		t.Errorf("index: %v %s", err, index.JSON)
 	}
-	if empty, err := engine.OpenAPIV3Index(ctx, "", engine.OpenAPIOptions{}); err != nil || string(empty.JSON) != `{"paths":{}}` {
+	if empty, err := (publish.OpenAPI{}).V3Index(ctx, ""); err != nil || string(empty.JSON) != `{"paths":{}}` {
 		t.Errorf("index of nothing: %v", err)
 	}
 }
@@ -86,40 +88,40 @@ func TestOpenAPIErrors(t *testing.T) {
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	unreadable := errors.New("the store is gone")
-	described := func(manifest func(context.Context) ([]byte, error)) engine.CRD {
-		return engine.CRD{Name: d.Name(), Desired: d.DesiredStatus(), Revision: t.Name(), Versions: []engine.VersionInfo{{Name: "v9", Served: true}}, Manifest: manifest}
+	described := func(manifest func(context.Context) ([]byte, error)) publish.CRD {
+		return publish.CRD{Name: d.Name(), Desired: d.DesiredStatus(), Revision: t.Name(), Versions: []engine.VersionInfo{{Name: "v9", Served: true}}, Manifest: manifest}
 	}
 	for _, tc := range []struct {
 		name   string
-		call   func() (*engine.OpenAPIDocument, error)
+		call   func() (*publish.OpenAPIDocument, error)
 		reason engine.Reason
 	}{
-		{"no such version", func() (*engine.OpenAPIDocument, error) {
-			return engine.OpenAPIV3(ctx, d.Group(), "v7", engine.OpenAPIOptions{}, published(d)...)
+		{"no such version", func() (*publish.OpenAPIDocument, error) {
+			return publish.OpenAPI{}.V3(ctx, d.Group(), "v7", published(d)...)
 		}, engine.ReasonVersionNotFound},
-		{"no such group", func() (*engine.OpenAPIDocument, error) {
-			return engine.OpenAPIV3(ctx, "x", "v1", engine.OpenAPIOptions{}, published(d)...)
+		{"no such group", func() (*publish.OpenAPIDocument, error) {
+			return publish.OpenAPI{}.V3(ctx, "x", "v1", published(d)...)
 		}, engine.ReasonVersionNotFound},
-		{"a version that is not served", func() (*engine.OpenAPIDocument, error) {
-			return engine.OpenAPIV3(ctx, d.Group(), "v1alpha1", engine.OpenAPIOptions{}, published(d)...)
+		{"a version that is not served", func() (*publish.OpenAPIDocument, error) {
+			return publish.OpenAPI{}.V3(ctx, d.Group(), "v1alpha1", published(d)...)
 		}, engine.ReasonVersionNotFound},
-		{"two of a kind", func() (*engine.OpenAPIDocument, error) {
-			return engine.OpenAPIV3(ctx, d.Group(), "v1", engine.OpenAPIOptions{}, published(d, d)...)
+		{"two of a kind", func() (*publish.OpenAPIDocument, error) {
+			return publish.OpenAPI{}.V3(ctx, d.Group(), "v1", published(d, d)...)
 		}, engine.ReasonInvalidArgument},
-		{"two of a kind in the index", func() (*engine.OpenAPIDocument, error) {
-			return engine.OpenAPIV3Index(ctx, "", engine.OpenAPIOptions{}, published(d, d)...)
+		{"two of a kind in the index", func() (*publish.OpenAPIDocument, error) {
+			return publish.OpenAPI{}.V3Index(ctx, "", published(d, d)...)
 		}, engine.ReasonInvalidArgument},
-		{"the call has ended", func() (*engine.OpenAPIDocument, error) {
-			return engine.OpenAPIV2(ended, engine.OpenAPIOptions{}, published(boats(t, "Anchor"))...)
+		{"the call has ended", func() (*publish.OpenAPIDocument, error) {
+			return publish.OpenAPI{}.V2(ended, published(boats(t, "Anchor"))...)
 		}, engine.ReasonItemDeadline},
-		{"a manifest of another CRD", func() (*engine.OpenAPIDocument, error) {
-			return engine.OpenAPIV3(ctx, d.Group(), "v9", engine.OpenAPIOptions{}, described(func(context.Context) ([]byte, error) { return d.Manifest(), nil }))
+		{"a manifest of another CRD", func() (*publish.OpenAPIDocument, error) {
+			return publish.OpenAPI{}.V3(ctx, d.Group(), "v9", described(func(context.Context) ([]byte, error) { return d.Manifest(), nil }))
 		}, engine.ReasonVersionNotFound},
-		{"an invalid manifest", func() (*engine.OpenAPIDocument, error) {
-			return engine.OpenAPIV3(ctx, d.Group(), "v9", engine.OpenAPIOptions{}, described(func(context.Context) ([]byte, error) { return []byte("{"), nil }))
+		{"an invalid manifest", func() (*publish.OpenAPIDocument, error) {
+			return publish.OpenAPI{}.V3(ctx, d.Group(), "v9", described(func(context.Context) ([]byte, error) { return []byte("{"), nil }))
 		}, engine.ReasonInternal},
-		{"a manifest that cannot be had", func() (*engine.OpenAPIDocument, error) {
-			return engine.OpenAPIV3(ctx, d.Group(), "v9", engine.OpenAPIOptions{}, described(func(context.Context) ([]byte, error) { return nil, unreadable }))
+		{"a manifest that cannot be had", func() (*publish.OpenAPIDocument, error) {
+			return publish.OpenAPI{}.V3(ctx, d.Group(), "v9", described(func(context.Context) ([]byte, error) { return nil, unreadable }))
 		}, ""},
 	} {
 		if doc, err := tc.call(); doc != nil || err == nil || engine.ReasonOf(err) != tc.reason {
@@ -135,11 +137,11 @@ func TestOpenAPIConcurrently(t *testing.T) {
 	for g := range 4 {
 		wg.Go(func() {
 			for i := range 100 {
-				crd := engine.CRD{
+				crd := publish.CRD{
 					Name: d.Name(), Desired: d.DesiredStatus(), Revision: fmt.Sprint("kept ", g, " ", i%60), Versions: d.Versions(),
 					Manifest: func(context.Context) ([]byte, error) { return d.Manifest(), nil },
 				}
-				if _, err := engine.OpenAPIV3(t.Context(), d.Group(), "v1", engine.OpenAPIOptions{}, crd); err != nil {
+				if _, err := (publish.OpenAPI{}).V3(t.Context(), d.Group(), "v1", crd); err != nil {
 					t.Error(err)
 				}
 			}
@@ -152,23 +154,23 @@ func TestOpenAPIConcurrently(t *testing.T) {
 func BenchmarkOpenAPI(b *testing.B) {
 	d := boats(b, "Boat")
 	for i := 0; b.Loop(); i++ {
-		crd := engine.CRD{
+		crd := publish.CRD{
 			Name: d.Name(), Desired: d.DesiredStatus(), Revision: fmt.Sprint("bench ", i), Versions: d.Versions(),
 			Manifest: func(context.Context) ([]byte, error) { return d.Manifest(), nil },
 		}
-		if _, err := engine.OpenAPIV3(b.Context(), d.Group(), "v1", engine.OpenAPIOptions{}, crd); err != nil {
+		if _, err := (publish.OpenAPI{}).V3(b.Context(), d.Group(), "v1", crd); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
 // shallow describes CRDs whose documents are large, each some MiB, and reports each read of a manifest before it.
-func shallow(name string, count, bytes int, reading func()) []engine.CRD {
+func shallow(name string, count, bytes int, reading func()) []publish.CRD {
 	text := strings.Repeat("x", bytes)
-	crds := make([]engine.CRD, count)
+	crds := make([]publish.CRD, count)
 	for i := range crds {
 		kind := fmt.Sprintf("Shallow%03d", i)
-		crds[i] = engine.CRD{
+		crds[i] = publish.CRD{
 			Name: strings.ToLower(kind) + "s.sea.example.com", Desired: engine.DesiredStatus{Group: "sea.example.com"}, Revision: fmt.Sprint(name, " ", i), Versions: []engine.VersionInfo{{Name: "v1", Served: true}},
 			Manifest: func(context.Context) ([]byte, error) {
 				reading()
@@ -195,18 +197,18 @@ func TestOpenAPIMemory(t *testing.T) {
 			most = max(most, live())
 		}
 	})
-	for name, call := range map[string]func(engine.OpenAPIOptions) (*engine.OpenAPIDocument, error){
-		"v2": func(p engine.OpenAPIOptions) (*engine.OpenAPIDocument, error) {
-			return engine.OpenAPIV2(t.Context(), p, crds...)
+	for name, call := range map[string]func(publish.OpenAPI) (*publish.OpenAPIDocument, error){
+		"v2": func(p publish.OpenAPI) (*publish.OpenAPIDocument, error) {
+			return p.V2(t.Context(), crds...)
 		},
-		"v3": func(p engine.OpenAPIOptions) (*engine.OpenAPIDocument, error) {
-			return engine.OpenAPIV3(t.Context(), "sea.example.com", "v1", p, crds...)
+		"v3": func(p publish.OpenAPI) (*publish.OpenAPIDocument, error) {
+			return p.V3(t.Context(), "sea.example.com", "v1", crds...)
 		},
 	} {
 		most, readings = 0, 0
 		before := live()
 		asked := int64(0)
-		doc, err := call(engine.OpenAPIOptions{Reserve: func(n int64) error {
+		doc, err := call(publish.OpenAPI{Reserve: func(n int64) error {
 			asked += n
 			return nil
 		}})
@@ -223,11 +225,11 @@ func TestOpenAPIMemory(t *testing.T) {
 		}
 		readings = 0
 		var limit *engine.Error
-		if doc, err := call(engine.OpenAPIOptions{MaxBytes: 20 << 20}); doc != nil || !errors.As(err, &limit) || limit.Reason != engine.ReasonLimitExceeded || limit.Limit != 20<<20 || readings > 12 {
+		if doc, err := call(publish.OpenAPI{MaxBytes: 20 << 20}); doc != nil || !errors.As(err, &limit) || limit.Reason != engine.ReasonLimitExceeded || limit.Limit != 20<<20 || readings > 12 {
 			t.Errorf("%s: %v after %d readings", name, err, readings)
 		}
 		full := errors.New("full")
-		if doc, err := call(engine.OpenAPIOptions{Reserve: func(int64) error { return full }}); doc != nil || !errors.Is(err, full) {
+		if doc, err := call(publish.OpenAPI{Reserve: func(int64) error { return full }}); doc != nil || !errors.Is(err, full) {
 			t.Errorf("%s without memory: %v", name, err)
 		}
 	}
@@ -240,18 +242,18 @@ func TestOpenAPIIndexReserve(t *testing.T) {
 		crds[i].Desired.Group = fmt.Sprint("g", i)
 	}
 	asked := int64(0)
-	if _, err := engine.OpenAPIV3Index(t.Context(), "", engine.OpenAPIOptions{Reserve: func(n int64) error { asked += n; return nil }}, crds...); err != nil || asked < 1<<20 || asked > 2<<20 {
+	if _, err := (publish.OpenAPI{Reserve: func(n int64) error { asked += n; return nil }}).V3Index(t.Context(), "", crds...); err != nil || asked < 1<<20 || asked > 2<<20 {
 		t.Errorf("%v, asked for %d", err, asked)
 	}
 	// A document that is kept needs no room, and is rejected all the same where it is too large.
 	small := published(boats(t, "Skiff"))
-	if _, err := engine.OpenAPIV2(t.Context(), engine.OpenAPIOptions{}, small...); err != nil {
+	if _, err := (publish.OpenAPI{}).V2(t.Context(), small...); err != nil {
 		t.Fatal(err)
 	}
-	if doc, err := engine.OpenAPIV2(t.Context(), engine.OpenAPIOptions{Reserve: func(int64) error { return errors.New("asked") }}, small...); err != nil || doc == nil {
+	if doc, err := (publish.OpenAPI{Reserve: func(int64) error { return errors.New("asked") }}).V2(t.Context(), small...); err != nil || doc == nil {
 		t.Error(err)
 	}
-	if _, err := engine.OpenAPIV2(t.Context(), engine.OpenAPIOptions{MaxBytes: 100}, small...); engine.ReasonOf(err) != engine.ReasonLimitExceeded {
+	if _, err := (publish.OpenAPI{MaxBytes: 100}).V2(t.Context(), small...); engine.ReasonOf(err) != engine.ReasonLimitExceeded {
 		t.Error(err)
 	}
 }

@@ -1,0 +1,59 @@
+package publish
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine"
+)
+
+// CRD describes a CRD for Discover, OpenAPI and Explain. CRDs without a Name are ignored.
+type CRD struct {
+	Name     string
+	Scope    engine.Scope
+	Revision string
+	Versions []engine.VersionInfo
+	Desired  engine.DesiredStatus
+	// Status is the status of the CRD, see engine.Status. OpenAPI documents do not depend on it. Explain uses the
+	// names of Desired if no names are accepted.
+	Status engine.Status
+	// Manifest returns engine.Definition.Manifest, for OpenAPI documents and Explain. It is called only if the result is not
+	// cached. Its errors are returned.
+	Manifest func(context.Context) ([]byte, error)
+}
+
+// NewCRD describes a compiled CRD with a status.
+func NewCRD(d *engine.Definition, status engine.Status) CRD {
+	return CRD{
+		Name: d.Name(), Scope: d.Scope(), Revision: d.Revision(), Versions: d.Versions(), Desired: d.DesiredStatus(),
+		Status: status, Manifest: func(context.Context) ([]byte, error) { return d.Manifest(), nil },
+	}
+}
+
+// names returns the names that discovery shows, with the kind that OpenAPI documents show.
+func (c *CRD) names() engine.Names {
+	if c.Status.AcceptedNames.Plural == "" {
+		return c.Desired.Names
+	}
+	names := c.Status.AcceptedNames
+	names.Kind = c.Desired.Names.Kind
+	return names
+}
+
+func (c *CRD) is(condition apiextensionsv1.CustomResourceDefinitionConditionType) bool {
+	return slices.ContainsFunc(c.Status.Conditions, func(x engine.Condition) bool {
+		return x.Type == condition && x.Status == apiextensionsv1.ConditionTrue
+	})
+}
+
+func isServed(v engine.VersionInfo) bool { return v.Served }
+
+// inOrder returns the CRDs that have a name, sorted by name.
+func inOrder(crds []CRD) []CRD {
+	crds = slices.DeleteFunc(slices.Clone(crds), func(c CRD) bool { return c.Name == "" })
+	slices.SortStableFunc(crds, func(a, b CRD) int { return cmp.Compare(a.Name, b.Name) })
+	return crds
+}
