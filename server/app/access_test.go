@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -457,4 +458,28 @@ func TestHiddenCatalogs(t *testing.T) {
 	if strings.Contains(string(text), "token-") {
 		t.Errorf("a token is in the audit log:\n%s", text)
 	}
+	rotate(t, log)
+	if _, err := registry.CreateCatalog(withToken(t, "admin"), &crdevalv1.CreateCatalogRequest{Catalog: "fourth"}); err != nil {
+		t.Fatal(err)
+	}
+	text, err = os.ReadFile(log)
+	if err != nil || strings.Count(string(text), "\n") != 1 || !strings.Contains(string(text), `"catalog":"fourth"`) {
+		t.Errorf("the log after the rotation: %v\n%s", err, text)
+	}
+}
+
+// rotate renames a log file, sends SIGHUP, and waits for the new file.
+func rotate(t *testing.T, log string) {
+	t.Helper()
+	if err := os.Rename(log, log+".1"); err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := self.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() error { _, err := os.Stat(log); return err })
 }

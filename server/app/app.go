@@ -22,6 +22,7 @@ import (
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/conversion"
 	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/logfile"
 	"github.com/crdeval/crdeval/server/memory"
 	"github.com/crdeval/crdeval/server/registry"
 	"github.com/crdeval/crdeval/server/telemetry"
@@ -196,6 +197,10 @@ func (a *App) startSecurity(ctx context.Context) (err error) {
 			return fmt.Errorf("audit log: %w", err)
 		}
 		a.closing.then("the audit log", a.audit.Close)
+		if a.config.AuditLog != audit.Stdout {
+			stop := logfile.Notify(a.audit.Reopen)
+			a.closing.then("the handler of SIGHUP", func(context.Context) error { stop(); return nil })
+		}
 		a.telemetry.ObserveAudit(a.audit.Stats)
 	}
 	a.guard = transport.NewGuard(a.access, a.recordDenial)

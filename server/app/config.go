@@ -46,7 +46,7 @@ type Config struct {
 	AuthTokenFile string `help:"File with accepted bearer tokens. A line is a token, or token,user,uid,\"group1,group2\". An empty file rejects all tokens. Default: no token is needed. Reloaded when it changes." placeholder:"FILE" group:"Security"`
 	AccessFile    string `help:"YAML file with the roles of users and groups in catalogs, and with quotas. Default: every authenticated caller may do everything. Reloaded when it changes." placeholder:"FILE" ext:"yaml,yml" group:"Security"`
 
-	AuditLog string `help:"File to which a line of JSON is appended for each change of the registry and each denied call. '-': stdout. Default: no log. If the file is renamed or removed, the server creates a new one." placeholder:"FILE" group:"Security"`
+	AuditLog string `help:"File to which a line of JSON is appended for each change of the registry and each denied call. '-': stdout. Default: no log. To rotate the file, rename it and send SIGHUP: the server then creates a new one." placeholder:"FILE" group:"Security"`
 
 	OIDCIssuer         string   `name:"oidc-issuer" help:"URL of an OpenID Connect issuer whose JWTs are accepted as bearer tokens. Must begin with https://." placeholder:"URL" group:"Security"`
 	OIDCAudience       []string `name:"oidc-audience" help:"Comma-separated audiences. The claim aud of a JWT must include one of them." placeholder:"NAME" group:"Security"`

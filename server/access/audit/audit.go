@@ -17,14 +17,12 @@ import (
 
 	"github.com/crdeval/crdeval/server/access"
 	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/logfile"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
 // Stdout is the path that makes Open write the audit log to stdout.
 const Stdout = "-"
-
-// fileMode makes the log readable only for its owner: it contains names and addresses of callers.
-const fileMode = 0o600
 
 // The maximum rate of lines of a caller about denied calls and about changes that failed, so that it cannot fill the
 // disk. It does not apply to changes that succeeded.
@@ -50,6 +48,7 @@ const (
 type Log struct {
 	log   *slog.Logger
 	now   func() time.Time
+	file  *logfile.File // nil for stdout
 	queue chan line
 	ended chan struct{} // closed when the queue is closed and all its lines are written
 	stats struct{ written, lost atomic.Int64 }
@@ -90,23 +89,24 @@ func Open(path string, log *slog.Logger) (*Log, error) {
 	if path == Stdout {
 		return newLog(os.Stdout, log), nil
 	}
-	f := &file{path: path}
-	switch err := f.open(); {
+	switch f, err := logfile.Open(path); {
 	case errors.Is(err, os.ErrNotExist):
 		return nil, fmt.Errorf("%w: create the directory, or write to stdout with '-'", err)
 	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.EROFS):
 		return nil, fmt.Errorf("%w: use a file that the server may write, or write to stdout with '-'", err)
 	case err != nil:
 		return nil, err
+	default:
+		return newLog(f, log), nil
 	}
-	return newLog(f, log), nil
 }
 
-// newLog starts a log. It closes out at its end if out is a *file.
+// newLog starts a log. It closes out at its end if out is a *logfile.File.
 func newLog(out io.Writer, log *slog.Logger) *Log {
 	l := &Log{
 		log: log, now: time.Now, failures: map[string]failureRate{}, queue: make(chan line, maxQueued), ended: make(chan struct{}),
 	}
+	l.file, _ = out.(*logfile.File)
 	go l.run(out)
 	return l
 }
@@ -129,6 +129,17 @@ func (l *Log) Close(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("%d lines of the audit log are not written: %w", len(l.queue)+1, context.Cause(ctx))
+	}
+}
+
+// Reopen opens the path of the file again, after the file was renamed. Later lines go to the new file. If the path
+// cannot be opened, they go to the old file.
+func (l *Log) Reopen() {
+	if l.file == nil {
+		return
+	}
+	if err := l.file.Reopen(); err != nil {
+		l.log.Error("cannot open the audit log again; lines go to the old file", "error", err)
 	}
 }
 
@@ -218,6 +229,9 @@ func (l *Log) enqueue(ctx context.Context, e *Entry) (written <-chan struct{}) {
 // run writes the lines of the queue until it is closed.
 func (l *Log) run(out io.Writer) {
 	defer close(l.ended)
+	if l.file != nil {
+		defer func() { _ = l.file.Close() }()
+	}
 	failed, partial := false, false
 	for next := range l.queue {
 		if partial { // the line feed ends the part of a line that was written before an error
@@ -240,9 +254,6 @@ func (l *Log) run(out io.Writer) {
 		}
 		close(next.written)
 	}
-	if c, ok := out.(*file); ok {
-		_ = c.Close()
-	}
 }
 
 // lost counts a line that was not written. A later line reports it.
@@ -251,39 +262,4 @@ func (l *Log) lost(of line) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.dropped += of.dropped + 1
-}
-
-// file is a file to which lines are appended. Only one goroutine uses it.
-type file struct {
-	*os.File
-	path string
-}
-
-func (f *file) open() error {
-	opened, err := os.OpenFile(f.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, fileMode)
-	if err != nil {
-		return err
-	}
-	if f.File != nil {
-		_ = f.Close()
-	}
-	f.File = opened
-	return nil
-}
-
-// Write appends text. It opens the file again if it was renamed or removed, for rotation.
-func (f *file) Write(text []byte) (int, error) {
-	current, err := os.Stat(f.path)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		err = f.open()
-	case err == nil:
-		if opened, statErr := f.Stat(); statErr != nil || !os.SameFile(current, opened) {
-			err = f.open()
-		}
-	}
-	if err != nil {
-		return 0, err
-	}
-	return f.File.Write(text)
 }
