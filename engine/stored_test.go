@@ -111,3 +111,32 @@ func TestCompileTerminatingUpdate(t *testing.T) {
 		t.Error("the update ended the deletion")
 	}
 }
+
+// TestStoredDefaults checks that defaults have the same text whether a CRD is compiled from its manifest or from storage.
+func TestStoredDefaults(t *testing.T) {
+	ctx := context.Background()
+	for _, value := range []string{`{"b":1,"a":{"d":[{"z":1,"y":2}],"c":"<"}}`, `"<&>"`, `1.0`, `[{"b":1,"a":2}]`} {
+		manifest := storedManifest("", `versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {
+			any: {x-kubernetes-preserve-unknown-fields: true, default: `+value+`}}}}}]`, "")
+		fresh, report, err := Compile(ctx, manifest, Options{})
+		if err != nil || fresh == nil {
+			t.Fatalf("%s: %v, %+v", value, err, report)
+		}
+		stored, err := CompileStored(ctx, fresh.Manifest(), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var texts []string
+		for _, d := range []*Definition{fresh, stored} {
+			object := JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Widget"}`))
+			out, err := d.Default(ctx, Item{Object: object}, EvaluationOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts = append(texts, string(out.Object))
+		}
+		if texts[0] != texts[1] || !strings.Contains(texts[0], `"any":`) {
+			t.Errorf("of the manifest %s\nfrom storage    %s", texts[0], texts[1])
+		}
+	}
+}

@@ -78,3 +78,29 @@ func checkPointers(t *testing.T, what string, got []Violation, want []string) {
 		}
 	}
 }
+
+// TestUpdateKeepsOrder checks that an update has the keys of the request in their order, also if status is a subresource.
+func TestUpdateKeepsOrder(t *testing.T) {
+	d, report, err := Compile(context.Background(), storedManifest("", `versions: [{name: v1, served: true, storage: true,
+    subresources: {status: {}}, schema: {openAPIV3Schema: {type: object, properties: {
+      a: {type: integer}, status: {type: object, properties: {b: {type: integer}}}}}}}]`, ""), Options{})
+	if err != nil || d == nil {
+		t.Fatalf("%v, %+v", err, report)
+	}
+	const meta = `"metadata":{"name":"w","namespace":"n","resourceVersion":"1","uid":"u","generation":1,"creationTimestamp":"2024-01-01T00:00:00Z"}`
+	const head = `"apiVersion":"example.com/v1","kind":"Widget",`
+	old := JSON([]byte(`{` + head + `"status":{"b":1},"a":1,` + meta + `}`))
+	for _, c := range []struct{ sent, want string }{
+		{`{"status":{"b":2},` + head + `"a":1,` + meta + `}`, `{"status":{"b":1},` + head + `"a":1,"metadata"`},
+		{`{` + head + `"status":{"b":2},"a":1,` + meta + `}`, `{` + head + `"status":{"b":1},"a":1,"metadata"`},
+		{`{` + head + `"a":1,` + meta + `}`, `{` + head + `"a":1,"metadata"`},
+	} {
+		v, err := d.Admit(context.Background(), Item{Object: JSON([]byte(c.sent)), OldObject: old}, EvaluationOptions{})
+		if err != nil || !v.Allowed {
+			t.Fatalf("%v, %+v", err, v)
+		}
+		if got := string(v.Object); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: the object is %s", c.sent, got)
+		}
+	}
+}

@@ -62,13 +62,15 @@ type acceptor struct {
 	work   uint32 // values since the last look at Stop
 	budget budget
 
-	doubt       bool // only upstream's steps know the answer
-	resets      bool // status of the root is dropped, or replaced by Kept
-	stored      bool // the object comes from storage
-	undefaulted bool // no defaults are filled in
-	shaping     bool // change only, do not validate
-	dropping    bool // within something that is dropped afterwards
-	keepNulls   bool // keep nulls without a default: the walk over a default
+	doubt       bool   // only upstream's steps know the answer
+	resets      bool   // status of the root is dropped, or replaced by Kept
+	sent        bool   // the root had a status, which was dropped
+	before      uint32 // the member before that status, 0 for none
+	stored      bool   // the object comes from storage
+	undefaulted bool   // no defaults are filled in
+	shaping     bool   // change only, do not validate
+	dropping    bool   // within something that is dropped afterwards
+	keepNulls   bool   // keep nulls without a default: the walk over a default
 }
 
 const (
@@ -217,7 +219,11 @@ func (w *acceptor) keepStatus(n *Node, i uint32, base int) bool {
 	d := w.d
 	made := uint32(len(d.Nodes))
 	d.Nodes = append(d.Nodes, d.Nodes[w.Kept])
-	d.Append(i, made)
+	if w.sent {
+		d.InsertAfter(i, w.before, made)
+	} else {
+		d.Append(i, made)
+	}
 	slot, declared := n.find(statusName)
 	if !declared {
 		return true

@@ -73,6 +73,9 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 		} else {
 			w.doubt = w.doubt || w.Decoded && !dropped
 			d.Remove(i, last, c)
+			if dropped {
+				w.sent, w.before = true, last
+			}
 		}
 		if status && w.StatusOnly {
 			w.shaping, w.dropping = true, true

@@ -32,7 +32,10 @@ func (c *compiler) finishDefaults(p *Plan) error {
 
 // fragment makes one default. The fragments within it have no complete text yet, so it is printed and parsed again.
 func (c *compiler) fragment(d *value.Doc, fragments *value.Fragments, n *Node) (f *value.Fragment, nulls bool, err error) {
-	raw := n.Default.raw
+	raw, err := canonical(d, n.Default.raw)
+	if err != nil {
+		return nil, false, err
+	}
 	if first := raw[0]; first != '{' && first != '[' || c.o.PreserveUnknown || c.o.ForDefaults {
 		f, err := fragments.Add("", raw)
 		return f, first == '{' || first == '[', err
@@ -56,6 +59,17 @@ func (c *compiler) fragment(d *value.Doc, fragments *value.Fragments, n *Node) (
 	}
 	f, err = fragments.Add("", raw)
 	return f, hasNull(d, root), err
+}
+
+// canonical returns a default as the canonical manifest has it. A CRD that is compiled from its manifest and one that is
+// compiled from storage have the same defaults, with the keys in the same order.
+func canonical(d *value.Doc, raw []byte) ([]byte, error) {
+	d.Reset()
+	root, err := d.ParseJSON(raw, value.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	return d.AppendCanonical(nil, root), nil
 }
 
 func hasNull(d *value.Doc, i uint32) bool {
