@@ -150,6 +150,9 @@ func TestNotices(t *testing.T) {
 		}},
 		{"an enum without a type", manifestOf("{x-kubernetes-preserve-unknown-fields: true, enum: [on, 1], allOf: [{enum: [off]}]}"), nil},
 		{"an enum in a default", manifestOf(`{type: object, x-kubernetes-preserve-unknown-fields: true, default: {type: string, enum: [1]}}`), nil},
+		{"an enum of a property with the name properties", manifestOf("\ntype: object\nproperties:\n  properties: {type: integer, enum: [\"2\"]}"), []string{
+			`Notice …/properties/properties/enum/0 22:54 crdeval: the value "2" of the enum never matches: the type of the schema is integer | did you mean the number 2, without quotes?`,
+		}},
 		{"properties of YAML 1.1", manifestOf("\ntype: object\nproperties:\n  y: {type: string}\n  1.50: {type: string}\n  0x10: {type: string}\n  \"on\": {type: string}\n  1: {type: string}\n  list:\n    type: array\n    items: {type: object, properties: {no: {type: string}}}"), []string{
 			`Notice …/properties/1.5 23:25 crdeval: YAML 1.1 reads the property name 1.50 as 1.5 | did you mean "1.50", in quotes?`,
 			`Notice …/properties/16 24:25 crdeval: YAML 1.1 reads the property name 0x10 as 16 | did you mean "0x10", in quotes?`,

@@ -54,10 +54,11 @@ func (s *Source) notices(m *Manifest) (list []Problem) {
 		switch key := d.Key(uint32(i)); {
 		case n.Kind == value.Array && n.Live > 1 && listKeys[key] != nil:
 			s.noteRepeated(uint32(i), m, note)
-		case n.Kind == value.Object && s.YAML && key == "properties":
-			s.noteKeys(uint32(i), m, note)
 		case n.Kind == value.Object:
-			enums.add(uint32(i))
+			if s.YAML && key == "properties" {
+				s.noteKeys(uint32(i), m, note)
+			}
+			enums.add(uint32(i)) // also of a property with the name properties
 		}
 	}
 	return list
