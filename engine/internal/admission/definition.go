@@ -42,6 +42,16 @@ type Definition struct {
 	Versions []*Version
 	// Storage is the storage version.
 	Storage *Version
+	// Paths are set for every request.
+	Paths Paths
+}
+
+// Paths choose the slower of two paths with equal results, to compare them.
+type Paths struct {
+	// Exact skips the fast path.
+	Exact bool
+	// NoClosures evaluates every rule with cel-go.
+	NoClosures bool
 }
 
 // Version is one version of a CRD.

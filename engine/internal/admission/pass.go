@@ -118,6 +118,8 @@ func (d *Definition) run(ctx context.Context, r *Request, do func(*pass) error) 
 	}
 	p := passes.Get().(*pass)
 	p.call = call{ctx: ctx, stop: interrupt.Of(ctx), def: d, r: *r}
+	p.r.Exact = p.r.Exact || d.Paths.Exact
+	p.r.NoClosures = p.r.NoClosures || d.Paths.NoClosures
 	p.d = p.acquire()
 	err := do(p)
 	p.d.Release()
