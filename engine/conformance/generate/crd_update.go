@@ -64,6 +64,35 @@ func (c *Real) Replaced(r Rand) Group {
 	return replacement(r, name, old, fresh)
 }
 
+// Revise returns a changed copy of a CRD. An API server accepts most of them as updates.
+func Revise(r Rand, crd *tree.Node) *tree.Node {
+	crd = crd.Clone()
+	spec, _, schema := parts(crd)
+	for range r.Between(1, 3) {
+		switch r.weighted(60, 10, 15, 8, 7) {
+		case 0:
+			if schema != nil {
+				vary(r, schema)
+			}
+		case 1:
+			harmless(r, crd)
+		case 2:
+			if schema != nil {
+				schema.Set("x-kubernetes-validations", tree.Arr(tree.Obj("rule", Pick(r, []string{
+					"has(self.metadata)", "!has(self.spec)", "self.metadata.name != 'x'", "oldSelf == self", "1 == 2",
+				}))))
+			}
+		case 3:
+			change(r, crd)
+		default:
+			if v := spec.Get("versions"); len(v.GetItems()) > 0 && v.Items[0].Kind == tree.Object {
+				v.Items[0].Set("served", r.Chance(50))
+			}
+		}
+	}
+	return crd
+}
+
 // cut reduces a CRD to the surroundings of its n-th node.
 func (c *Real) cut(r Rand, definition, node int) *tree.Node {
 	cut := cutter{r: r, path: pathTo(c.small[definition], node)}

@@ -89,30 +89,8 @@ func anotherVersion(r Rand, crd *tree.Node, name string) {
 	made := list.Items[0].Clone().Set("name", name).Set("storage", false)
 	root := made.At("schema", "openAPIV3Schema")
 	for range r.IntN(4) {
-		var all []*tree.Node
-		eachSchema(root, func(n *tree.Node) {
-			if props := n.Get("properties"); len(props.GetMembers()) > 0 {
-				all = append(all, props)
-			}
-		})
-		if len(all) == 0 {
+		if !vary(r, root) {
 			break
-		}
-		props := Pick(r, all)
-		k := r.IntN(len(props.Members))
-		switch r.IntN(5) {
-		case 0:
-			props.RemoveChild(k)
-		case 1:
-			props.Members[k].Value = structural(r, 1, "")
-		case 2:
-			if v := Value(r, props.Members[k].Value, 2); v.Raw != "null" {
-				props.Members[k].Value.Set("default", v)
-			}
-		case 3:
-			props.Members[k].Value.Delete("default")
-		default:
-			props.Set(Pick(r, Keys[:20]), tree.Obj("type", "integer", "default", r.IntN(9)))
 		}
 	}
 	if r.Chance(60) {
@@ -130,6 +108,37 @@ func anotherVersion(r Rand, crd *tree.Node, name string) {
 			v.Set("storage", v == made)
 		}
 	}
+}
+
+// vary changes one property of a schema: it is removed, added, of another type, or has another default. It returns false
+// if there are no properties.
+func vary(r Rand, root *tree.Node) bool {
+	var all []*tree.Node
+	eachSchema(root, func(n *tree.Node) {
+		if props := n.Get("properties"); len(props.GetMembers()) > 0 {
+			all = append(all, props)
+		}
+	})
+	if len(all) == 0 {
+		return false
+	}
+	props := Pick(r, all)
+	k := r.IntN(len(props.Members))
+	switch r.IntN(5) {
+	case 0:
+		props.RemoveChild(k)
+	case 1:
+		props.Members[k].Value = structural(r, 1, "")
+	case 2:
+		if v := Value(r, props.Members[k].Value, 2); v.Raw != "null" {
+			props.Members[k].Value.Set("default", v)
+		}
+	case 3:
+		props.Members[k].Value.Delete("default")
+	default:
+		props.Set(Pick(r, Keys[:20]), tree.Obj("type", "integer", "default", r.IntN(9)))
+	}
+	return true
 }
 
 // write returns a request that creates or changes an object.

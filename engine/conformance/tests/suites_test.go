@@ -2,6 +2,7 @@ package tests
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
 	"github.com/crdeval/crdeval/engine/conformance/suites/conversion"
 	"github.com/crdeval/crdeval/engine/conformance/suites/diffs"
+	"github.com/crdeval/crdeval/engine/conformance/suites/metamorphic"
 	"github.com/crdeval/crdeval/engine/conformance/suites/runner"
 	"github.com/crdeval/crdeval/engine/conformance/suites/scale"
 	"github.com/crdeval/crdeval/engine/conformance/suites/selectors"
@@ -40,6 +42,35 @@ func TestDiff(t *testing.T) {
 	}
 	if len(n.Kinds) < 15 || n.Kinds["default added"] == 0 || n.Objects < pairs || n.Rejected > pairs/20 {
 		t.Error("the generator is off")
+	}
+}
+
+// TestMetamorphic also checks that histories use each setting of a configuration, and are long enough.
+func TestMetamorphic(t *testing.T) {
+	histories := testenv.Volume(60)
+	n, err := metamorphic.Run(metamorphic.Options{Options: runner.Options{N: histories, Seed: 1, Log: t.Output()}, Only: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(n.String(), n.Detail())
+	if n.Failed() || n.Histories < histories {
+		t.Error("disagreements")
+	}
+	if n.Operations < 5*histories || n.Observations < n.Operations || len(n.Settings) < 11 {
+		t.Error("the generator is off")
+	}
+}
+
+// TestMetamorphicHistories runs the histories that once failed.
+func TestMetamorphicHistories(t *testing.T) {
+	files, err := filepath.Glob("../suites/metamorphic/testdata/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no histories:", err)
+	}
+	for _, file := range files {
+		if difference, err := metamorphic.Replay(file); err != nil || difference != "" {
+			t.Errorf("%s: %v\n%s", file, err, difference)
+		}
 	}
 }
 

@@ -44,13 +44,15 @@ type flags struct {
 	writes.Options
 	coverage, upstreamOnly, unordered, quirks bool
 	quirk                                     string
+	store, replay                             string
+	history                                   int
 }
 
 func parse() flags {
 	var f flags
 	flag.IntVar(&f.N, "n", 10_000, "cases: registrations, objects and expressions, of the one suite or of all together")
 	flag.Uint64Var(&f.Seed, "seed", 1, "seed of all generators")
-	flag.StringVar(&f.Suite, "suite", "", "the one suite to run: objects, updates, crds, promises, cel, selectors, scale, diff, conversion, tables or openapi")
+	flag.StringVar(&f.Suite, "suite", "", "the one suite to run: objects, updates, crds, promises, cel, selectors, scale, diff, conversion, tables, openapi or metamorphic")
 	flag.StringVar(&f.Generator, "generator", "", "the one generator of a suite to run")
 	flag.IntVar(&f.Limit, "limit", 20, "distinct disagreements after which a suite ends")
 	flag.StringVar(&f.Out, "out", "out", "folder for reproducers and for the list of statements that were not reached")
@@ -61,6 +63,9 @@ func parse() flags {
 	flag.BoolVar(&f.unordered, "unordered", false, "print the cases in which the answers of upstream vary")
 	flag.BoolVar(&f.quirks, "quirks", false, "switch off each reproduced quirk in turn and expect the run to notice (needs -tags quirks)")
 	flag.StringVar(&f.quirk, "quirk", "", "with -quirks: the name of the one quirk to switch off")
+	flag.StringVar(&f.store, "store", "", "suite metamorphic: the store of all histories, memory, bolt or etcd")
+	flag.IntVar(&f.history, "history", -1, "suite metamorphic: the number of the one history to run")
+	flag.StringVar(&f.replay, "replay", "", "suite metamorphic: run the history in this file instead of a suite")
 	flag.Parse()
 	f.Log = os.Stdout
 	return f
@@ -68,6 +73,9 @@ func parse() flags {
 
 func conformance() error {
 	f := parse()
+	if f.replay != "" {
+		return replay(f.replay)
+	}
 	if f.coverage && !f.quirks && os.Getenv("GOCOVERDIR") == "" {
 		return covered(f)
 	}

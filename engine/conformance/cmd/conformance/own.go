@@ -53,6 +53,7 @@ func ownSuites(f flags, c *corpus.Corpus, real *generate.Real) []ownSuite {
 			n := tables.Run(tables.Options{Options: o, Corpus: c})
 			return &n
 		}},
+		{metamorphicSuite, 5, true, func(o runner.Options) counts { return histories(f, o) }},
 	}
 }
 
