@@ -132,36 +132,5 @@ func (s *run) aimed(r sample.Random, g *sample.Generator, aim *Aim, round int) e
 			return err
 		}
 	}
-	return s.edited(r, g, base, 8)
-}
-
-// anywhere is a round without a place.
-func (s *run) anywhere(r sample.Random, g *sample.Generator, round int) error {
-	base, err := s.base(r, g, nil, round)
-	if err != nil || base == nil || s.found != nil {
-		return err
-	}
-	return s.edited(r, g, base, 16)
-}
-
-// edited tries random changes of an object.
-func (s *run) edited(r sample.Random, g *sample.Generator, base *sample.Tree, count int) error {
-	old := base
-	if !s.Update {
-		old = nil
-	}
-	o := base.Clone()
-	for k := range count {
-		c := g.Edit(r, o)
-		if c == nil || !c.Apply(o) {
-			continue
-		}
-		if err := s.try(r, g, o.Clone(), old); err != nil || s.found != nil {
-			return err
-		}
-		if k%4 == 3 {
-			o = base.Clone()
-		}
-	}
 	return nil
 }

@@ -60,7 +60,7 @@ type Search struct {
 	Goal       Goal
 	// Make generates the objects to start from. Default: objects with few fields, Bases, and random objects in turns.
 	Make func(sample.Random) *sample.Tree
-	// Aims are the places to change. Without aims, the whole object is changed.
+	// Aims are the places to change. Without aims, objects are only generated and repaired.
 	Aims []Aim
 	// Bases are valid objects to start from, besides generated ones.
 	Bases []*sample.Tree
@@ -148,7 +148,7 @@ func (s *run) rounds() error {
 		round := round / len(s.Generators)
 		var err error
 		if len(s.Aims) == 0 {
-			err = s.anywhere(r, g, round)
+			_, err = s.base(r, g, nil, round)
 		} else {
 			err = s.aimed(r, g, &s.Aims[round%len(s.Aims)], round/len(s.Aims))
 		}
