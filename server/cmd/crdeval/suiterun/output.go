@@ -7,8 +7,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/suite/mutation"
 	"github.com/crdeval/crdeval/engine/suite"
+	"github.com/crdeval/crdeval/engine/suite/mutation"
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
 )

@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"regexp"
 
-	"github.com/crdeval/crdeval/engine/suite/mutation"
 	"github.com/crdeval/crdeval/engine/suite"
+	"github.com/crdeval/crdeval/engine/suite/mutation"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
 )
 
