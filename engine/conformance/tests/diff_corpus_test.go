@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/engine/diff"
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
+	"github.com/crdeval/crdeval/engine/diff"
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 

@@ -11,8 +11,8 @@ import (
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
-	"github.com/crdeval/crdeval/engine/suite/mutation"
 	"github.com/crdeval/crdeval/engine/suite"
+	"github.com/crdeval/crdeval/engine/suite/mutation"
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
