@@ -25,12 +25,12 @@ spec:
 	object := func(rest string) Document {
 		return JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gauge","metadata":{"name":"x","namespace":"default","resourceVersion":"7"}` + rest + `}`))
 	}
-	for name, item := range map[string]Item{
-		"written": {Subresource: "status", OldObject: object(``), Object: object(`,"status":-0.0`)},
-		"kept":    {OldObject: object(`,"status":-0.0`), Object: object(`,"spec":1`)},
+	for name, item := range map[string]Write{
+		"written": Update{Subresource: "status", Old: object(``), Object: object(`,"status":-0.0`)},
+		"kept":    Update{Old: object(`,"status":-0.0`), Object: object(`,"spec":1`)},
 	} {
 		for _, view := range []View{ViewFull, ViewChanged} {
-			v, err := d.Admit(t.Context(), item, EvaluationOptions{View: view})
+			v, err := d.Admit(t.Context(), item, AdmitOptions{View: view})
 			if err != nil || !v.Allowed {
 				t.Fatalf("%s: %v %v", name, v, err)
 			}

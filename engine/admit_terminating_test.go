@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"testing"
+
+	"github.com/crdeval/crdeval/engine/internal/admission"
 )
 
 // forbiddenWidget is the Status of an API server that rejects to create a Widget while its CRD is being deleted.
@@ -27,33 +29,34 @@ func TestAdmitTerminating(t *testing.T) {
 		`"reason":"Forbidden","details":{"group":"example.com","kind":"widgets"},"code":403}`
 	for _, c := range []struct {
 		name     string
-		item     Item
-		o        EvaluationOptions
+		item     Write
+		o        AdmitOptions
+		stage    admission.Stage
 		status   string // "" if it is allowed
 		warnings int
 	}{
-		{name: "creation", item: Item{Object: widget("v1", named, ``)}, status: forbiddenWidget},
-		{name: "creation up to mutating admission", item: Item{Object: widget("v1", named, ``)}, o: EvaluationOptions{Stage: StageDecode}, status: forbiddenWidget},
-		{name: "creation from there on", item: Item{Object: widget("v1", named, ``)}, o: EvaluationOptions{Stage: StageFinish}, status: forbiddenWidget},
-		{name: "creation, the verdict alone", item: Item{Object: widget("v1", named, ``)}, o: EvaluationOptions{View: ViewNone}, status: forbiddenWidget},
-		{name: "creation with every rule traced", item: Item{Object: widget("v1", named, ``)}, o: EvaluationOptions{Trace: TraceAll}, status: forbiddenWidget},
-		{name: "creation under a name", item: Item{Name: "w", Object: widget("v1", `"namespace":"n"`, ``)}, o: EvaluationOptions{CompleteMetadata: true}, status: forbiddenWidget},
-		{name: "a generated name is not a name yet", item: Item{Object: widget("v1", `"generateName":"w-","namespace":"n"`, ``)}, status: nameless},
-		{name: "nor is one that was filled in", item: Item{Object: widget("v1", `"generateName":"w-"`, ``)}, o: EvaluationOptions{CompleteMetadata: true}, status: nameless},
-		{name: "it comes before validation", item: Item{Object: widget("v1", named, `,"spec":{"size":"x"}`)}, status: forbiddenWidget},
-		{name: "warnings go with it", item: Item{Object: widget("v1", named, `,"spec":{"hue":1}`)}, status: forbiddenWidget, warnings: 1},
-		{name: "strict decoding comes before it", item: Item{Object: widget("v1", named, `,"spec":{"hue":1}`)}, o: EvaluationOptions{FieldValidation: FieldValidationStrict},
+		{name: "creation", item: Create{Object: widget("v1", named, ``)}, status: forbiddenWidget},
+		{name: "creation up to mutating admission", item: Create{Object: widget("v1", named, ``)}, stage: admission.StageDecode, status: forbiddenWidget},
+		{name: "creation from there on", item: Create{Object: widget("v1", named, ``)}, stage: admission.StageFinish, status: forbiddenWidget},
+		{name: "creation, the verdict alone", item: Create{Object: widget("v1", named, ``)}, o: AdmitOptions{View: ViewNone}, status: forbiddenWidget},
+		{name: "creation with every rule traced", item: Create{Object: widget("v1", named, ``)}, o: AdmitOptions{Trace: TraceAll}, status: forbiddenWidget},
+		{name: "creation under a name", item: Create{Name: "w", Object: widget("v1", `"namespace":"n"`, ``)}, o: AdmitOptions{CompleteMetadata: true}, status: forbiddenWidget},
+		{name: "a generated name is not a name yet", item: Create{Object: widget("v1", `"generateName":"w-","namespace":"n"`, ``)}, status: nameless},
+		{name: "nor is one that was filled in", item: Create{Object: widget("v1", `"generateName":"w-"`, ``)}, o: AdmitOptions{CompleteMetadata: true}, status: nameless},
+		{name: "it comes before validation", item: Create{Object: widget("v1", named, `,"spec":{"size":"x"}`)}, status: forbiddenWidget},
+		{name: "warnings go with it", item: Create{Object: widget("v1", named, `,"spec":{"hue":1}`)}, status: forbiddenWidget, warnings: 1},
+		{name: "strict decoding comes before it", item: Create{Object: widget("v1", named, `,"spec":{"hue":1}`)}, o: AdmitOptions{FieldValidation: FieldValidationStrict},
 			status: `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"Widget in version \"v1\" cannot be handled as a Widget: strict decoding error: unknown field \"spec.hue\"","reason":"BadRequest","code":400}`},
-		{name: "so does the namespace", item: Item{Namespace: "other", Object: widget("v1", named, ``)},
+		{name: "so does the namespace", item: Create{Namespace: "other", Object: widget("v1", named, ``)},
 			status: `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"the namespace of the provided object does not match the namespace sent on the request","reason":"BadRequest","code":400}`},
-		{name: "behind mutating admission, validation comes before it", item: Item{Object: widget("v1", named, `,"spec":{"size":10}`)}, o: EvaluationOptions{Stage: StageFinish},
+		{name: "behind mutating admission, validation comes before it", item: Create{Object: widget("v1", named, `,"spec":{"size":10}`)}, stage: admission.StageFinish,
 			status: `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"Widget.example.com \"w\" is invalid: spec: Invalid value: failed rule: self.size \u003c 10","reason":"Invalid","details":{"name":"w","group":"example.com","kind":"Widget","causes":[{"reason":"FieldValueInvalid","message":"Invalid value: failed rule: self.size \u003c 10","field":"spec"}]},"code":422}`},
-		{name: "update", item: Item{Object: widget("v1", read, `,"spec":{"size":2}`), OldObject: widget("v1", read, ``)}},
-		{name: "patch", item: Item{Patch: &Patch{Type: MergePatch, Document: JSON([]byte(`{"spec":{"size":2}}`))}, OldObject: widget("v1", read, ``)}},
-		{name: "status", item: Item{Subresource: "status", Object: widget("v1", read, `,"status":{"phase":"x"}`), OldObject: widget("v1", read, ``)}},
+		{name: "update", item: Update{Object: widget("v1", read, `,"spec":{"size":2}`), Old: widget("v1", read, ``)}},
+		{name: "patch", item: Patch{Type: MergePatch, Body: JSON([]byte(`{"spec":{"size":2}}`)), Old: widget("v1", read, ``)}},
+		{name: "status", item: Update{Subresource: "status", Object: widget("v1", read, `,"status":{"phase":"x"}`), Old: widget("v1", read, ``)}},
 	} {
 		c.o.WithStatus = true
-		v, err := d.Admit(context.Background(), c.item, c.o)
+		v, err := d.admit(context.Background(), c.item, &c.o, c.stage)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -65,7 +68,7 @@ func TestAdmitTerminating(t *testing.T) {
 			t.Errorf("%s: warnings %q", c.name, TextsOf(v.Warnings))
 		}
 	}
-	if v, err := d.Validate(context.Background(), Item{Object: widget("v1", named, ``)}, EvaluationOptions{}); err != nil || !v.Allowed {
+	if v, err := d.Validate(context.Background(), Create{Object: widget("v1", named, ``)}, ValidateOptions{}); err != nil || !v.Allowed {
 		t.Errorf("Validate, which asks no admission: %v, %v", v, err)
 	}
 }
@@ -90,7 +93,7 @@ func TestExistingTerminating(t *testing.T) {
 		if err != nil || !report.Accepted {
 			t.Fatal(err, report)
 		}
-		if v, err := d.Admit(context.Background(), Item{Object: widget("v1", `"name":"w","namespace":"n"`, ``)}, EvaluationOptions{}); err != nil || !v.Allowed {
+		if v, err := d.Admit(context.Background(), Create{Object: widget("v1", `"name":"w","namespace":"n"`, ``)}, AdmitOptions{}); err != nil || !v.Allowed {
 			t.Errorf("%s: applied anew it is not being deleted: %v, %v", c.name, v, err)
 		}
 	}

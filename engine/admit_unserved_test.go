@@ -41,15 +41,15 @@ func TestUnserved(t *testing.T) {
 	const status = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"Internal error occurred: error resolving resource",` +
 		`"reason":"InternalError","details":{"causes":[{"message":"error resolving resource"}]},"code":500}`
 	stored := widget("v1", read, ``)
-	items := map[string]Item{
-		"create":                       {Object: widget("v1", `"name":"w","namespace":"n"`, ``)},
-		"create at the other version":  {Object: widget("v1beta1", `"name":"w","namespace":"n"`, ``)},
-		"body that cannot be read":     {Object: JSON([]byte(`{`))},
-		"update":                       {Object: stored, OldObject: stored},
-		"status":                       {Object: stored, OldObject: stored, Subresource: "status"},
-		"scale":                        {Object: JSON([]byte(`{}`)), OldObject: stored, Subresource: "scale"},
-		"patch":                        {Patch: &Patch{Type: MergePatch, Document: JSON([]byte(`{}`))}, OldObject: stored},
-		"patch of a body not readable": {Patch: &Patch{Type: MergePatch, Document: JSON([]byte(`{`))}, OldObject: stored},
+	items := map[string]Write{
+		"create":                       Create{Object: widget("v1", `"name":"w","namespace":"n"`, ``)},
+		"create at the other version":  Create{Object: widget("v1beta1", `"name":"w","namespace":"n"`, ``)},
+		"body that cannot be read":     Create{Object: JSON([]byte(`{`))},
+		"update":                       Update{Object: stored, Old: stored},
+		"status":                       Update{Object: stored, Old: stored, Subresource: "status"},
+		"scale":                        Update{Object: JSON([]byte(`{}`)), Old: stored, Subresource: "scale"},
+		"patch":                        Patch{Type: MergePatch, Body: JSON([]byte(`{}`)), Old: stored},
+		"patch of a body not readable": Patch{Type: MergePatch, Body: JSON([]byte(`{`)), Old: stored},
 	}
 	ctx := context.Background()
 	for name, manifest := range unservedCRDs {
@@ -59,32 +59,22 @@ func TestUnserved(t *testing.T) {
 			continue
 		}
 		for call, item := range items {
-			for _, do := range []func(context.Context, Item, EvaluationOptions) (*Verdict, error){d.Admit, d.Validate} {
-				v, err := do(ctx, item, EvaluationOptions{WithStatus: true})
+			for _, do := range []func() (*Verdict, error){
+				func() (*Verdict, error) { return d.Admit(ctx, item, AdmitOptions{WithStatus: true}) },
+				func() (*Verdict, error) { return d.Validate(ctx, item, ValidateOptions{WithStatus: true}) },
+			} {
+				v, err := do()
 				if err != nil || v.Allowed || string(v.Status) != status || len(v.Warnings) != 1 {
 					t.Errorf("%s: %s: %v %+v", name, call, err, v)
 				}
 			}
 		}
-		_, read := d.Read(ctx, Item{Object: stored}, EvaluationOptions{})
+		_, read := d.Read(ctx, stored, ReadOptions{})
 		if e := (*Error)(nil); !errors.As(read, &e) || e.Reason != ReasonObjectRejected || e.Rejection == nil || e.Rejection.Code != 500 {
 			t.Errorf("%s: read: %v", name, read)
 		}
-		if _, err := d.Admit(ctx, Item{Version: "v2", Object: stored}, EvaluationOptions{}); ReasonOf(err) != ReasonVersionNotFound {
+		if _, err := d.Admit(ctx, Create{Version: "v2", Object: stored}, AdmitOptions{}); ReasonOf(err) != ReasonVersionNotFound {
 			t.Errorf("%s: another version: %v", name, err)
 		}
-	}
-}
-
-// TestGeneratedNameOfUpdate checks that a generated name is an argument of creations alone.
-func TestGeneratedNameOfUpdate(t *testing.T) {
-	d := compileCRD(t, storedCRD)
-	item := Item{GeneratedName: "w-x", Object: widget("v1", `"name":"w"`, ``)}
-	if _, err := d.Read(context.Background(), item, EvaluationOptions{}); ReasonOf(err) != ReasonInvalidArgument {
-		t.Errorf("Read: %v", err)
-	}
-	item.OldObject = item.Object
-	if _, err := d.Validate(context.Background(), item, EvaluationOptions{}); ReasonOf(err) != ReasonInvalidArgument {
-		t.Errorf("Validate of an update: %v", err)
 	}
 }

@@ -55,7 +55,7 @@ func TestConvertLimits(t *testing.T) {
 		if err != nil || !report.Accepted {
 			t.Fatal(err, report)
 		}
-		got, err := d.Read(t.Context(), Item{Object: JSON([]byte(c.object))}, EvaluationOptions{TargetVersion: "v1"})
+		got, err := d.Read(t.Context(), JSON([]byte(c.object)), ReadOptions{TargetVersion: "v1"})
 		switch {
 		case ReasonOf(err) != c.reason:
 			t.Errorf("%s: %v", c.object, err)
@@ -82,29 +82,29 @@ func TestAdmitByWebhook(t *testing.T) {
 	for _, c := range []struct {
 		name                             string
 		by                               Converter
-		item                             Item
+		item                             Write
 		reason                           Reason
 		rejection, object, stored, found string
 	}{
-		{name: "a create at the stored version needs no converter", item: Item{Object: widget("v1", named, `,"spec":{"color":"red"}`)},
+		{name: "a create at the stored version needs no converter", item: Create{Object: widget("v1", named, `,"spec":{"color":"red"}`)},
 			object: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","generation":1},"spec":{"color":"red","size":1},"status":{"phase":"New"}}`,
 			stored: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","generation":1},"spec":{"color":"red","size":1}}`},
-		{name: "no converter", item: Item{Object: widget("v1beta1", named, `,"spec":{"shade":"red"}`)}, reason: ReasonConversionUnavailable},
-		{name: "no converter for the old object", item: Item{Object: widget("v1", read, ``), OldObject: widget("v1beta1", read, ``)}, reason: ReasonConversionUnavailable},
-		{name: "to the storage and back", by: renamer{}, item: Item{Object: widget("v1beta1", named, `,"spec":{"shade":"red"}`)},
+		{name: "no converter", item: Create{Object: widget("v1beta1", named, `,"spec":{"shade":"red"}`)}, reason: ReasonConversionUnavailable},
+		{name: "no converter for the old object", item: Update{Object: widget("v1", read, ``), Old: widget("v1beta1", read, ``)}, reason: ReasonConversionUnavailable},
+		{name: "to the storage and back", by: renamer{}, item: Create{Object: widget("v1beta1", named, `,"spec":{"shade":"red"}`)},
 			object: `{"apiVersion":"example.com/v1beta1","kind":"Widget","metadata":{"name":"w","namespace":"n","generation":1},"spec":{"shade":"red","size":1}}`,
 			stored: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","generation":1},"spec":{"color":"red"}}`},
-		{name: "an update", by: renamer{}, item: Item{Object: widget("v1beta1", read, `,"spec":{"shade":"blue"}`), OldObject: widget("v1", read, `,"spec":{"color":"red"}`)},
+		{name: "an update", by: renamer{}, item: Update{Object: widget("v1beta1", read, `,"spec":{"shade":"blue"}`), Old: widget("v1", read, `,"spec":{"color":"red"}`)},
 			object: `{"apiVersion":"example.com/v1beta1","kind":"Widget","metadata":{"name":"w","namespace":"n","uid":"u","generation":3},"spec":{"shade":"blue","size":1}}`,
 			stored: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","uid":"u","generation":3},"spec":{"color":"blue"}}`},
-		{name: "a bad answer", by: renamer{bad: []byte("green")}, item: Item{Object: widget("v1beta1", named, `,"spec":{"shade":"green"}`)},
+		{name: "a bad answer", by: renamer{bad: []byte("green")}, item: Create{Object: widget("v1beta1", named, `,"spec":{"shade":"green"}`)},
 			rejection: "conversion webhook for example.com/v1beta1, Kind=Widget returned 0 objects, expected 1"},
-		{name: "what is rejected is not converted", item: Item{Object: widget("v1beta1", named, `,"spec":{"size":"x"}`)}, found: "/spec/size"},
-		{name: "what is deleted is not converted", item: Item{Object: widget("v1", read, ``), OldObject: widget("v1", read+`,"finalizers":["a/b"],"deletionTimestamp":"2020-01-01T00:00:00Z"`, ``)},
+		{name: "what is rejected is not converted", item: Create{Object: widget("v1beta1", named, `,"spec":{"size":"x"}`)}, found: "/spec/size"},
+		{name: "what is deleted is not converted", item: Update{Object: widget("v1", read, ``), Old: widget("v1", read+`,"finalizers":["a/b"],"deletionTimestamp":"2020-01-01T00:00:00Z"`, ``)},
 			object: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","uid":"u","generation":2,"resourceVersion":"7","deletionTimestamp":"2020-01-01T00:00:00Z"},"status":{"phase":"New"}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			v, err := compile(c.by).Admit(context.Background(), c.item, EvaluationOptions{})
+			v, err := compile(c.by).Admit(context.Background(), c.item, AdmitOptions{})
 			if ReasonOf(err) != c.reason || (err != nil) != (c.reason != "") {
 				t.Fatalf("error %v, want %q", err, c.reason)
 			}

@@ -32,12 +32,12 @@ func mustCompile(t testing.TB, crd string) *Definition {
 
 func BenchmarkValidate(b *testing.B) {
 	d := mustCompile(b, cronTabCRD)
-	item := Item{Version: "v1", Object: JSON([]byte(cronTab))}
+	item := Create{Version: "v1", Object: JSON([]byte(cronTab))}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	b.ReportAllocs()
 	for b.Loop() {
-		v, err := d.Validate(ctx, item, EvaluationOptions{})
+		v, err := d.Validate(ctx, item, ValidateOptions{})
 		if err != nil || !v.Allowed {
 			b.Fatal(v, err)
 		}
@@ -70,10 +70,10 @@ func TestAllocations(t *testing.T) {
 		{"an object with every field", whole, 6},
 		{"an object with one default to fill in, and to tell of", cronTab, 8},
 	} {
-		item := Item{Version: "v1", Object: JSON([]byte(tt.object))}
+		item := Create{Version: "v1", Object: JSON([]byte(tt.object))}
 		ctx := context.Background()
 		if n := testing.AllocsPerRun(100, func() {
-			if v, err := d.Validate(ctx, item, EvaluationOptions{}); err != nil || !v.Allowed {
+			if v, err := d.Validate(ctx, item, ValidateOptions{}); err != nil || !v.Allowed {
 				t.Fatal(v, err)
 			}
 		}); n > tt.most {
@@ -89,10 +89,10 @@ func TestAllocationsOfRejections(t *testing.T) {
 	}
 	d := mustCompile(t, cronTabCRD)
 	rejected := strings.NewReplacer(`"name":"`, `"name":"-`, `* * *`, `never`, `"image":"my-awesome-cron-image"`, `"replicas":11,"image":7`).Replace(cronTab)
-	item := Item{Version: "v1", Object: JSON([]byte(rejected))}
+	item := Create{Version: "v1", Object: JSON([]byte(rejected))}
 	violations := 0
 	n := testing.AllocsPerRun(100, func() {
-		v, err := d.Validate(context.Background(), item, EvaluationOptions{View: ViewNone})
+		v, err := d.Validate(context.Background(), item, ValidateOptions{Brief: true})
 		if err != nil || v.Allowed {
 			t.Fatal(v, err)
 		}

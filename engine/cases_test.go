@@ -175,11 +175,11 @@ func writeCase(t *testing.T, d *Definition, c *casefile.Case, object []byte, wan
 	if want.Error != "" {
 		return
 	}
-	item := Item{Version: "v1", Object: JSON(object), Subresource: c.Request.Subresource}
+	var item Write = Create{Version: "v1", Object: JSON(object)}
 	if c.OldObject != nil {
-		item.OldObject = JSON(c.OldObject)
+		item = Update{Version: "v1", Object: JSON(object), Old: JSON(c.OldObject), Subresource: c.Request.Subresource}
 	}
-	verdict, err := d.Validate(ctx, item, EvaluationOptions{})
+	verdict, err := d.Validate(ctx, item, ValidateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,20 +16,20 @@ func TestManyChanges(t *testing.T) {
 	for i := range 30_000 {
 		fmt.Fprintf(&fields, `"u%05d":0,`, i)
 	}
-	object := Item{Object: JSON([]byte(objectOf(`{` + fields.String() + `"list":[` + strings.Repeat("{},", 100) + `{}]}`)))}
+	object := Create{Object: JSON([]byte(objectOf(`{` + fields.String() + `"list":[` + strings.Repeat("{},", 100) + `{}]}`)))}
 	d := mustCompile(t, schema)
 	compiled, _, err := Compile(t.Context(), JSON([]byte(schema)), Options{Limits: Limits{MaxViolations: 1_000_000}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := compiled.Admit(t.Context(), object, EvaluationOptions{})
+	all, err := compiled.Admit(t.Context(), object, AdmitOptions{})
 	if err != nil || len(all.Pruned)+len(all.Defaulted) != 30_101 || all.OmittedChanges != 0 {
 		t.Fatalf("%d and %d changes, %d omitted, %v", len(all.Pruned), len(all.Defaulted), all.OmittedChanges, err)
 	}
 	for _, call := range []func() (*Verdict, error){
-		func() (*Verdict, error) { return d.Admit(t.Context(), object, EvaluationOptions{}) },
+		func() (*Verdict, error) { return d.Admit(t.Context(), object, AdmitOptions{}) },
 		func() (*Verdict, error) {
-			p, err := d.Prune(t.Context(), object, EvaluationOptions{})
+			p, err := d.Prune(t.Context(), object.Object, TransformOptions{})
 			if err != nil {
 				return nil, err
 			}
@@ -49,8 +49,8 @@ func TestManyChanges(t *testing.T) {
 	}
 
 	embedded := mustCompile(t, crdOf(`{"type":"object","properties":{"e":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true}}}`))
-	undecodable := Item{Object: JSON([]byte(objectOf(`{` + fields.String() + `"e":{"apiVersion":"v1","kind":"A","metadata":{"labels":1}}}`)))}
-	v, err := embedded.Validate(t.Context(), undecodable, EvaluationOptions{})
+	undecodable := Create{Object: JSON([]byte(objectOf(`{` + fields.String() + `"e":{"apiVersion":"v1","kind":"A","metadata":{"labels":1}}}`)))}
+	v, err := embedded.Validate(t.Context(), undecodable, ValidateOptions{})
 	if err != nil || v.Rejection == nil || len(v.Pruned) != 0 || v.OmittedChanges != 0 {
 		t.Errorf("an object that cannot be decoded: %v %v", v, err)
 	}
@@ -62,7 +62,7 @@ func TestManyChanges(t *testing.T) {
 				most = peak / 2
 			}
 			ctx := WithHooks(t.Context(), &Hooks{Grow: ledger(&held, &peak, most)})
-			_, err := d.Validate(ctx, object, EvaluationOptions{FieldValidation: validation})
+			_, err := d.Validate(ctx, object, ValidateOptions{FieldValidation: validation})
 			if errors.Is(err, errNoMemory) != (most < 1<<40) || held != 0 {
 				t.Errorf("at most %d bytes: %v, %d bytes are left", most, err, held)
 			}

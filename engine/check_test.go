@@ -92,7 +92,7 @@ func TestRules(t *testing.T) {
 	if err != nil || d == nil || !r.HasRules || !r.Versions[0].HasRules || len(r.Warnings) != 0 {
 		t.Fatalf("%v %+v", err, r)
 	}
-	v, err := d.Validate(context.Background(), Item{Object: JSON([]byte(cronTab))}, EvaluationOptions{})
+	v, err := d.Validate(context.Background(), Create{Object: JSON([]byte(cronTab))}, ValidateOptions{})
 	if err != nil || v.Allowed || len(v.Violations) != 1 || v.Violations[0].Error() != "spec: Invalid value: failed rule: self.cronSpec == 'never'" {
 		t.Errorf("%v %+v", err, v)
 	}
@@ -168,10 +168,10 @@ func TestConcurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := offline.Convert(ctx, Item{Object: gadget("")}, EvaluationOptions{TargetVersion: "v1alpha1"}); ReasonOf(err) != ReasonConversionUnavailable {
+	if _, err := offline.Convert(ctx, gadget(""), "v1alpha1", TransformOptions{}); ReasonOf(err) != ReasonConversionUnavailable {
 		t.Errorf("offline: %v", err)
 	}
-	if got, err := offline.Convert(ctx, Item{Object: gadget("")}, EvaluationOptions{TargetVersion: "v1"}); err != nil || got.Changed {
+	if got, err := offline.Convert(ctx, gadget(""), "v1", TransformOptions{}); err != nil || got.Changed {
 		t.Errorf("to its own version: %v %+v", err, got)
 	}
 	var wg sync.WaitGroup
@@ -179,12 +179,12 @@ func TestConcurrent(t *testing.T) {
 		wg.Go(func() {
 			for range 50 {
 				if i%4 == 0 {
-					if _, err := d.Convert(ctx, Item{Object: gadget("")}, EvaluationOptions{TargetVersion: "v1alpha1"}); ReasonOf(err) != ReasonInternal {
+					if _, err := d.Convert(ctx, gadget(""), "v1alpha1", TransformOptions{}); ReasonOf(err) != ReasonInternal {
 						t.Errorf("a panic of the converter: %v", err)
 					}
 					continue
 				}
-				v, err := d.Validate(ctx, Item{Object: gadget(`,"spec":{"tags":["a","a"]}`)}, EvaluationOptions{})
+				v, err := d.Validate(ctx, Create{Object: gadget(`,"spec":{"tags":["a","a"]}`)}, ValidateOptions{})
 				if err != nil || len(v.Violations) != 1 || v.Violations[0].Error() != `spec.tags[1]: Duplicate value: "a"` {
 					t.Errorf("%v %+v", err, v)
 				}

@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/crdeval/crdeval/engine/internal/admission"
+	"github.com/crdeval/crdeval/engine/internal/compiled"
 )
 
 // spacedCRD has defaults in all places. Its test compiles it as JSON with line breaks.
@@ -129,61 +132,86 @@ func TestResultsAreCompact(t *testing.T) {
 	asYAML := func(d Document) Document { return YAML(bytes.ReplaceAll(d.JSON, []byte("\r"), nil)) }
 	const whole = `,"spec":{"size":2,"free":{"x":[[],{},1.0],"n":null,"s":" \n "},"list":[{"b":{"c":[1]}}],"map":{"k":{}},"embedded":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"x":[1]}},"unknown":{"a":[1]}},"status":{"phase":"x"}`
 	const clean = `,"spec":{"size":2,"free":{"x":[[],{}]},"list":[],"map":{},"embedded":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"x":[1]}}},"status":{"phase":"x"}`
-	patch := func(p PatchType, text string) *Patch { return &Patch{Type: p, Document: JSON(spread(t, []byte(text)))} }
 	stored := object("v1", clean)
-	items := map[string]Item{
-		"creation":         {Object: create("v1", whole)},
-		"clean":            {Object: create("v1", clean)},
-		"defaults":         {Object: create("v1", ``)},
-		"YAML":             {Object: asYAML(create("v1", whole))},
-		"other version":    {Object: create("v1beta1", whole)},
-		"update":           {Object: object("v1", whole), OldObject: stored},
-		"same":             {Object: stored, OldObject: stored},
-		"old of another":   {Object: object("v1", whole), OldObject: object("v1beta1", clean)},
-		"decoded":          {Object: object("v1", whole), OldObject: stored, OldDecoded: true},
-		"status":           {Object: object("v1", `,"status":{"size":3}`), OldObject: stored, Subresource: "status"},
-		"old status":       {Object: object("v1", `,"spec":{"size":2}`), OldObject: stored},
-		"merge patch":      {Patch: patch(MergePatch, `{"spec":{"free":{"z":{"y":[1,{"a":2}]}}}}`), OldObject: stored, Version: "v1"},
-		"empty patch":      {Patch: patch(MergePatch, `{}`), OldObject: stored, Version: "v1"},
-		"JSON patch":       {Patch: patch(JSONPatch, `[{"op":"add","path":"/spec/free/z","value":{"y":[1,{"a":2}]}},{"op":"copy","from":"/spec/embedded","path":"/spec/free/c"}]`), OldObject: stored, Version: "v1"},
-		"scale":            {Object: JSON(spread(t, []byte(`{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"w","namespace":"n"},"spec":{"replicas":3}}`))), OldObject: stored, Subresource: "scale", Version: "v1"},
-		"last finalizer":   {Object: JSON(bytes.Replace(object("v1", clean).JSON, []byte(`"a/b"`), nil, 1)), OldObject: JSON(bytes.Replace(stored.JSON, []byte(`"uid"`), []byte("\"deletionTimestamp\":\n\"2020-01-01T00:00:00Z\",\n\"uid\""), 1))},
-		"another kind":     {Object: JSON(bytes.Replace(create("v1", clean).JSON, []byte("Widget"), []byte("Gadget"), 1)), Version: "v1"},
-		"violations":       {Object: create("v1", `,"spec":{"size":"x","list":[{"a":[1]}],"color":{"a":[1]}}`)},
-		"duplicate fields": {Object: create("v1", `,"spec":{"size":1,"free":{"a":[1],"a":[2]}}`)},
+	patch := func(p PatchType, text string) Patch {
+		return Patch{Type: p, Body: JSON(spread(t, []byte(text))), Old: stored, Version: "v1"}
+	}
+	items := map[string]Write{
+		"creation":         Create{Object: create("v1", whole)},
+		"clean":            Create{Object: create("v1", clean)},
+		"defaults":         Create{Object: create("v1", ``)},
+		"YAML":             Create{Object: asYAML(create("v1", whole))},
+		"other version":    Create{Object: create("v1beta1", whole)},
+		"update":           Update{Object: object("v1", whole), Old: stored},
+		"same":             Update{Object: stored, Old: stored},
+		"old of another":   Update{Object: object("v1", whole), Old: object("v1beta1", clean)},
+		"decoded":          Update{Object: object("v1", whole), Old: stored, OldDecoded: true},
+		"status":           Update{Object: object("v1", `,"status":{"size":3}`), Old: stored, Subresource: "status"},
+		"old status":       Update{Object: object("v1", `,"spec":{"size":2}`), Old: stored},
+		"merge patch":      patch(MergePatch, `{"spec":{"free":{"z":{"y":[1,{"a":2}]}}}}`),
+		"empty patch":      patch(MergePatch, `{}`),
+		"JSON patch":       patch(JSONPatch, `[{"op":"add","path":"/spec/free/z","value":{"y":[1,{"a":2}]}},{"op":"copy","from":"/spec/embedded","path":"/spec/free/c"}]`),
+		"scale":            Update{Object: JSON(spread(t, []byte(`{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"w","namespace":"n"},"spec":{"replicas":3}}`))), Old: stored, Subresource: "scale", Version: "v1"},
+		"last finalizer":   Update{Object: JSON(bytes.Replace(object("v1", clean).JSON, []byte(`"a/b"`), nil, 1)), Old: JSON(bytes.Replace(stored.JSON, []byte(`"uid"`), []byte("\"deletionTimestamp\":\n\"2020-01-01T00:00:00Z\",\n\"uid\""), 1))},
+		"another kind":     Create{Object: JSON(bytes.Replace(create("v1", clean).JSON, []byte("Widget"), []byte("Gadget"), 1)), Version: "v1"},
+		"violations":       Create{Object: create("v1", `,"spec":{"size":"x","list":[{"a":[1]}],"color":{"a":[1]}}`)},
+		"duplicate fields": Create{Object: create("v1", `,"spec":{"size":1,"free":{"a":[1],"a":[2]}}`)},
 	}
 	include := PresentationOptions{SelectableFields: true, TableRow: true, Scale: true}
 	for name, item := range items {
 		counts := map[string]int{}
 		for _, view := range []View{ViewFull, ViewChanged} {
-			for stage := StageAll; stage <= StageBodyAndValidate; stage++ {
-				o := EvaluationOptions{View: view, Stage: stage, WithStatus: true}
-				if stage == StageAll {
-					o.Include = include
-				}
-				v, err := d.Admit(t.Context(), item, o)
-				if stage == StageAll && (err != nil || v.Allowed == (name == "another kind" || name == "violations")) {
-					t.Errorf("%s: %v, %+v", name, err, v)
-				}
-				if err == nil {
+			o := AdmitOptions{View: view, WithStatus: true}
+			calls := []func() (any, error){
+				func() (any, error) { return d.Decode(t.Context(), item, o) },
+				func() (any, error) { return d.admit(t.Context(), item, &o, admission.StageFinish) },
+			}
+			for stage := compiled.ServerBody; stage <= compiled.ServerBodyAndValidate; stage++ {
+				calls = append(calls, func() (any, error) {
+					v, _, err := d.serverWrite(t.Context(), compiled.ServerRequest{Stage: stage, Write: item, View: uint8(view), WithStatus: true})
+					return v, err
+				})
+			}
+			whole := o
+			whole.Include = include
+			v, err := d.Admit(t.Context(), item, whole)
+			if err != nil || v.Allowed == (name == "another kind" || name == "violations") {
+				t.Errorf("%s: %v, %+v", name, err, v)
+			}
+			calls = append(calls, func() (any, error) { return v, err })
+			for _, call := range calls {
+				if v, err := call(); err == nil {
 					counts["admit"] += checkDocuments(t, name+": Admit", reflect.ValueOf(v))
 				}
 			}
-			if v, err := d.Validate(t.Context(), item, EvaluationOptions{View: view, WithStatus: true}); err == nil {
+			if v, err := d.Validate(t.Context(), item, ValidateOptions{WithStatus: true}); err == nil {
 				counts["validate"] += checkDocuments(t, name+": Validate", reflect.ValueOf(v))
 			}
-			if item.Subresource != "" || item.Patch != nil {
+			var object Document
+			switch w := item.(type) {
+			case Create:
+				object = w.Object
+			case Update:
+				if object = w.Object; w.Subresource != "" {
+					continue
+				}
+			default:
 				continue
 			}
-			for method, do := range map[string]func(context.Context, Item, EvaluationOptions) (*Transformed, error){
-				"Read": d.Read, "Convert": d.Convert, "Prune": d.Prune, "Default": d.Default,
+			for method, do := range map[string]func(target string) (*Transformed, error){
+				"Read": func(target string) (*Transformed, error) {
+					return d.Read(t.Context(), object, ReadOptions{View: view, TargetVersion: target})
+				},
+				"Convert": func(target string) (*Transformed, error) {
+					return d.Convert(t.Context(), object, target, TransformOptions{View: view})
+				},
+				"Prune": func(string) (*Transformed, error) { return d.Prune(t.Context(), object, TransformOptions{View: view}) },
+				"Default": func(string) (*Transformed, error) {
+					return d.Default(t.Context(), object, TransformOptions{View: view})
+				},
 			} {
 				for _, target := range []string{"v1", "v1beta1"} {
-					o := EvaluationOptions{View: view}
-					if method == "Read" || method == "Convert" {
-						o.TargetVersion = target
-					}
-					if v, err := do(t.Context(), Item{Object: item.Object}, o); err == nil {
+					if v, err := do(target); err == nil {
 						counts[method] += checkDocuments(t, name+": "+method, reflect.ValueOf(v))
 					}
 				}
@@ -209,7 +237,7 @@ func TestDeclaredConversionIsCompact(t *testing.T) {
 		t.Fatal(err, report)
 	}
 	object := JSON(spread(t, []byte(`{"apiVersion":"example.com/v1beta1","kind":"Task","metadata":{"name":"a","namespace":"b"},"spec":{"host":"h","note":"x"}}`)))
-	v, err := d.Admit(t.Context(), Item{Object: object}, EvaluationOptions{})
+	v, err := d.Admit(t.Context(), Create{Object: object}, AdmitOptions{})
 	if err != nil || !v.Allowed || checkDocuments(t, "Admit", reflect.ValueOf(v)) != 2 {
 		t.Errorf("%+v, %v", v, err)
 	}

@@ -33,7 +33,7 @@ func TestCompileDefinition(t *testing.T) {
 	if want := mustCompile(t, cronTabCRD); d.Revision() != want.Revision() {
 		t.Errorf("revision %s, that of the manifest is %s", d.Revision(), want.Revision())
 	}
-	if v, err := d.Validate(ctx, Item{Object: JSON([]byte(cronTab))}, EvaluationOptions{}); err != nil || !v.Allowed {
+	if v, err := d.Validate(ctx, Create{Object: JSON([]byte(cronTab))}, ValidateOptions{}); err != nil || !v.Allowed {
 		t.Error(v, err)
 	}
 

@@ -34,7 +34,7 @@ func TestDeclaredConversion(t *testing.T) {
 		t.Fatalf("%+v", c)
 	}
 	object := `{"apiVersion":"example.com/v1beta1","kind":"Task","metadata":{"name":"a","namespace":"b"},"spec":{"host":"h","note":"x"}}`
-	v, err := d.Admit(t.Context(), engine.Item{Object: engine.JSON([]byte(object)), Version: "v1beta1"}, engine.EvaluationOptions{})
+	v, err := d.Admit(t.Context(), engine.Create{Object: engine.JSON([]byte(object)), Version: "v1beta1"}, engine.AdmitOptions{})
 	if err != nil || !v.Allowed {
 		t.Fatalf("%+v %v", v, err)
 	}
@@ -44,7 +44,7 @@ func TestDeclaredConversion(t *testing.T) {
 	if want := `"host":"h"`; !strings.Contains(string(v.Object), want) || !strings.Contains(string(v.Object), `"note":"x"`) {
 		t.Errorf("object %s", v.Object)
 	}
-	read, err := d.Read(t.Context(), engine.Item{Object: engine.JSON(v.StoredObject)}, engine.EvaluationOptions{TargetVersion: "v1beta1"})
+	read, err := d.Read(t.Context(), engine.JSON(v.StoredObject), engine.ReadOptions{TargetVersion: "v1beta1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,8 +116,8 @@ func TestDeclaredConversionOfNumbers(t *testing.T) {
 	} {
 		var texts [2]string
 		for i, d := range []*engine.Definition{rules, webhook} {
-			item := engine.Item{Version: "v1beta1", Object: engine.JSON(object("v1beta1", c.written)), OldObject: engine.JSON(object("v1", c.stored))}
-			v, err := d.Admit(t.Context(), item, engine.EvaluationOptions{})
+			item := engine.Update{Version: "v1beta1", Object: engine.JSON(object("v1beta1", c.written)), Old: engine.JSON(object("v1", c.stored))}
+			v, err := d.Admit(t.Context(), item, engine.AdmitOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -155,7 +155,7 @@ func TestDeclaredConversionWithoutReviews(t *testing.T) {
 			t.Fatal(report, err)
 		}
 		object := `{"apiVersion":"example.com/v1beta1","kind":"` + c.kind + `","metadata":{"name":"a"},"spec":{"host":"h"}}`
-		_, err = d.Convert(t.Context(), engine.Item{Object: engine.JSON([]byte(object))}, engine.EvaluationOptions{TargetVersion: "v1"})
+		_, err = d.Convert(t.Context(), engine.JSON([]byte(object)), "v1", engine.TransformOptions{})
 		if got := fmt.Sprint(err); err == nil && c.want != "" || err != nil && got != c.want {
 			t.Errorf("%s: %v, want %q", c.kind, err, c.want)
 		}
@@ -181,11 +181,11 @@ func TestDeclaredConversionFails(t *testing.T) {
 	type call func(*engine.Definition) error
 	calls := map[string]call{
 		"Admit": func(d *engine.Definition) error {
-			_, err := d.Admit(t.Context(), engine.Item{Object: engine.JSON(object), Version: "v1beta1"}, engine.EvaluationOptions{})
+			_, err := d.Admit(t.Context(), engine.Create{Object: engine.JSON(object), Version: "v1beta1"}, engine.AdmitOptions{})
 			return err
 		},
 		"Read": func(d *engine.Definition) error {
-			_, err := d.Read(t.Context(), engine.Item{Object: engine.JSON(object)}, engine.EvaluationOptions{TargetVersion: "v1"})
+			_, err := d.Read(t.Context(), engine.JSON(object), engine.ReadOptions{TargetVersion: "v1"})
 			return err
 		},
 		"Table": func(d *engine.Definition) error {

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"context"
+
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/violation"
@@ -23,6 +25,12 @@ func init() {
 	}
 	compiled.Violations = func(found []violation.Violation) any { return violations(found) }
 	compiled.Error = publicError
+	compiled.ServerWrite = func(ctx context.Context, d any, r compiled.ServerRequest) (any, compiled.ServerOutcome, error) {
+		return d.(*Definition).serverWrite(ctx, r)
+	}
+	compiled.SetDefaults = func(ctx context.Context, d any, object compiled.Document, version string, view uint8) (any, error) {
+		return d.(*Definition).setDefaults(ctx, object, version, view)
+	}
 }
 
 // Name returns the CRD's name: crontabs.stable.example.com.

@@ -76,90 +76,90 @@ func TestValidate(t *testing.T) {
 	const deprecated = "example.com/v1alpha1 Gadget is deprecated; use example.com/v1 Gadget"
 	tests := []struct {
 		name       string
-		item       Item
-		options    EvaluationOptions
+		item       Write
+		options    ValidateOptions
 		violations []string // Error(), pointer, schema pointer, line:column, step
 		rejection  string
 		code       int32
 		warnings   []string
 	}{
-		{name: "valid", item: Item{Object: gadget(`,"spec":{"color":"red"}`)}},
-		{name: "unknown field warns", item: Item{Object: gadget(`,"spec":{"colour":"red"}`)}, warnings: []string{`unknown field "spec.colour"`}},
-		{name: "unknown field ignored", item: Item{Object: gadget(`,"spec":{"colour":"red"}`)}, options: EvaluationOptions{FieldValidation: FieldValidationIgnore}},
-		{name: "unknown field rejected", item: Item{Object: gadget(`,"spec":{"colour":"red","size":1,"size":2}`)}, options: EvaluationOptions{FieldValidation: FieldValidationStrict},
+		{name: "valid", item: Create{Object: gadget(`,"spec":{"color":"red"}`)}},
+		{name: "unknown field warns", item: Create{Object: gadget(`,"spec":{"colour":"red"}`)}, warnings: []string{`unknown field "spec.colour"`}},
+		{name: "unknown field ignored", item: Create{Object: gadget(`,"spec":{"colour":"red"}`)}, options: ValidateOptions{FieldValidation: FieldValidationIgnore}},
+		{name: "unknown field rejected", item: Create{Object: gadget(`,"spec":{"colour":"red","size":1,"size":2}`)}, options: ValidateOptions{FieldValidation: FieldValidationStrict},
 			code: 400, rejection: `Gadget in version "v1" cannot be handled as a Gadget: strict decoding error: duplicate field "spec.size", unknown field "spec.colour"`,
 			violations: []string{`spec.colour: unknown field | /spec/colour |  | 1:96 | DECODE`, `spec.size: duplicate field | /spec/size |  | 1:120 | DECODE`}},
-		{name: "finding with its places", item: Item{Object: JSON([]byte("{\"apiVersion\":\"example.com/v1\",\"kind\":\"Gadget\",\n\"metadata\":{\"name\":\"g\",\"namespace\":\"d\"},\n\"spec\":{\"color\":\"ä\", \"tags\":[\"a\",\"a\"]}}"))},
+		{name: "finding with its places", item: Create{Object: JSON([]byte("{\"apiVersion\":\"example.com/v1\",\"kind\":\"Gadget\",\n\"metadata\":{\"name\":\"g\",\"namespace\":\"d\"},\n\"spec\":{\"color\":\"ä\", \"tags\":[\"a\",\"a\"]}}"))},
 			code: 422, rejection: `Gadget.example.com "g" is invalid: [spec.color: Unsupported value: "ä": supported values: "red", "blue", spec.tags[1]: Duplicate value: "a"]`,
 			violations: []string{
 				`spec.color: Unsupported value: "ä": supported values: "red", "blue" | /spec/color | /properties/spec/properties/color/enum | 3:17 | SCHEMA`,
 				`spec.tags[1]: Duplicate value: "a" | /spec/tags/1 | /properties/spec/properties/tags/x-kubernetes-list-type | 3:34 | LIST`,
 			}},
-		{name: "places in YAML", item: Item{Object: YAML([]byte("# a comment\napiVersion: example.com/v1\nkind: Gadget\nmetadata: {name: G, namespace: d}\nspec:\n  color: 7\n"))},
+		{name: "places in YAML", item: Create{Object: YAML([]byte("# a comment\napiVersion: example.com/v1\nkind: Gadget\nmetadata: {name: G, namespace: d}\nspec:\n  color: 7\n"))},
 			code: 422, rejection: "*", violations: []string{
 				`metadata.name: Invalid value: "G": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*') | /metadata/name |  | 4:18 | METADATA`,
 				`spec.color: Invalid value: "integer": spec.color in body must be of type string: "integer" | /spec/color | /properties/spec/properties/color/type | 6:10 | SCHEMA`,
 				`spec.color: Unsupported value: 7: supported values: "red", "blue" | /spec/color | /properties/spec/properties/color/enum | 6:10 | SCHEMA`,
 			}},
-		{name: "YAML duplicates", item: Item{Object: YAML([]byte("apiVersion: example.com/v1\nkind: Gadget\nmetadata: {name: g, namespace: d}\nspec: {size: 1, size: 2}\n"))},
+		{name: "YAML duplicates", item: Create{Object: YAML([]byte("apiVersion: example.com/v1\nkind: Gadget\nmetadata: {name: g, namespace: d}\nspec: {size: 1, size: 2}\n"))},
 			warnings: []string{`line 4: key "size" already set in map`}},
-		{name: "status is dropped on create", item: Item{Object: gadget(`,"status":{"size":"many"}`)}},
-		{name: "scale", item: Item{Object: gadget(`,"spec":{"size":-1}`)}, code: 422, rejection: "*",
+		{name: "status is dropped on create", item: Create{Object: gadget(`,"status":{"size":"many"}`)}},
+		{name: "scale", item: Create{Object: gadget(`,"spec":{"size":-1}`)}, code: 422, rejection: "*",
 			violations: []string{`.spec.size: Invalid value: -1: should be a non-negative integer | /spec/size |  | 1:103 | SCALE`}},
-		{name: "embedded resource", item: Item{Object: gadget(`,"spec":{"template":{"kind":"Pod"}}`)}, code: 422, rejection: "*",
+		{name: "embedded resource", item: Create{Object: gadget(`,"spec":{"template":{"kind":"Pod"}}`)}, code: 422, rejection: "*",
 			violations: []string{`spec.template.apiVersion: Required value | /spec/template/apiVersion | /properties/spec/properties/template/x-kubernetes-embedded-resource | 1:107 | EMBEDDED`}},
-		{name: "another version than the endpoint's", item: Item{Version: "v1alpha1", Object: gadget("")}, code: 400, warnings: []string{deprecated},
+		{name: "another version than the endpoint's", item: Create{Version: "v1alpha1", Object: gadget("")}, code: 400, warnings: []string{deprecated},
 			rejection:  "the API version in the data (example.com/v1) does not match the expected API version (example.com/v1alpha1)",
 			violations: []string{`apiVersion: does not match the version of the request, example.com/v1alpha1 | /apiVersion |  | 1:15 | REQUEST`}},
-		{name: "another kind", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"g","namespace":"d"},"spec":{"tags":["a","a"],"color":1}}`))},
+		{name: "another kind", item: Create{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"g","namespace":"d"},"spec":{"tags":["a","a"],"color":1}}`))},
 			code: 422, rejection: `Widget.example.com "g" is invalid: [kind: Invalid value: "Widget": must be Gadget, spec.tags[1]: Duplicate value: "a"]`,
 			violations: []string{
 				`kind: Invalid value: "Widget": must be Gadget | /kind |  | 1:39 | TYPE_META`,
 				`spec.tags[1]: Duplicate value: "a" | /spec/tags/1 | /properties/spec/properties/tags/x-kubernetes-list-type | 1:108 | LIST`,
 			}},
-		{name: "no kind", item: Item{Version: "v1", Object: JSON([]byte(`{"apiVersion":"example.com/v1"}`))}, code: 400,
+		{name: "no kind", item: Create{Version: "v1", Object: JSON([]byte(`{"apiVersion":"example.com/v1"}`))}, code: 400,
 			rejection:  `the object provided is unrecognized (must be of type Gadget): Object 'Kind' is missing in '{"apiVersion":"example.com/v1"}' ({"apiVersion":"example.com/v1" ...)`,
 			violations: []string{`kind: must be set | /kind |  | 1:1 | DECODE`}},
-		{name: "kind is no string", item: Item{Version: "v1", Object: JSON([]byte(`{"kind":1}`))}, code: 400,
+		{name: "kind is no string", item: Create{Version: "v1", Object: JSON([]byte(`{"kind":1}`))}, code: 400,
 			rejection:  `the object provided is unrecognized (must be of type Gadget): couldn't get version/kind; json parse error: json: cannot unmarshal number into Go struct field .kind of type string ({"kind":1})`,
 			violations: []string{`apiVersion: must be set | /apiVersion |  | 1:1 | DECODE`, `kind: must be a string, not an integer | /kind |  | 1:9 | DECODE`}},
-		{name: "apiVersion is null", item: Item{Version: "v1", Object: JSON([]byte(`{"kind":"Gadget","apiVersion":null}`))}, code: 400,
+		{name: "apiVersion is null", item: Create{Version: "v1", Object: JSON([]byte(`{"kind":"Gadget","apiVersion":null}`))}, code: 400,
 			rejection:  `Gadget in version "" cannot be handled as a Gadget: .apiVersion accessor error: <nil> is of the type <nil>, expected string`,
 			violations: []string{`apiVersion: must be a string, not null | /apiVersion |  | 1:31 | DECODE`}},
-		{name: "no JSON", item: Item{Version: "v1", Object: JSON([]byte(`{"kind"`))}, code: 400,
+		{name: "no JSON", item: Create{Version: "v1", Object: JSON([]byte(`{"kind"`))}, code: 400,
 			rejection:  `the object provided is unrecognized (must be of type Gadget): couldn't get version/kind; json parse error: unexpected end of JSON input ({"kind")`,
 			violations: []string{`invalid JSON: unexpected end of JSON input |  |  | 1:8 | DECODE`}},
-		{name: "no JSON object", item: Item{Object: JSON([]byte(`[1]`))}, code: 400,
+		{name: "no JSON object", item: Create{Object: JSON([]byte(`[1]`))}, code: 400,
 			rejection:  `the object provided is unrecognized (must be of type Gadget): couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" } (5b315d)`,
 			violations: []string{`must be an object, not a list |  |  | 1:1 | DECODE`}},
-		{name: "no YAML", item: Item{Version: "v1", Object: YAML([]byte("a: [b"))}, code: 400,
+		{name: "no YAML", item: Create{Version: "v1", Object: YAML([]byte("a: [b"))}, code: 400,
 			rejection:  `the object provided is unrecognized (must be of type Gadget): yaml: line 1: did not find expected ',' or ']' (613a205b62)`,
 			violations: []string{`invalid YAML: did not find expected ',' or ']' |  |  | 1:1 | DECODE`}},
-		{name: "metadata of the wrong type", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"labels":{"a":1}}}`))}, code: 400,
+		{name: "metadata of the wrong type", item: Create{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"labels":{"a":1}}}`))}, code: 400,
 			rejection:  `Gadget in version "v1" cannot be handled as a Gadget: json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string`,
 			violations: []string{`metadata.labels[a]: must be a string, not an integer | /metadata/labels/a |  | 1:74 | DECODE`}},
-		{name: "another namespace than the request's", item: Item{Namespace: "other", Object: gadget("")}, code: 400,
+		{name: "another namespace than the request's", item: Create{Namespace: "other", Object: gadget("")}, code: 400,
 			rejection:  "the namespace of the provided object does not match the namespace sent on the request",
 			violations: []string{`metadata.namespace: does not match the namespace of the request, "other" | /metadata/namespace |  | 1:83 | REQUEST`}},
-		{name: "another name than the request's", item: Item{Name: "other", Object: gadget("")}, code: 400,
+		{name: "another name than the request's", item: Create{Name: "other", Object: gadget("")}, code: 400,
 			rejection:  "the name of the object (g) does not match the name on the URL (other)",
 			violations: []string{`metadata.name: does not match the name of the request, "other" | /metadata/name |  | 1:67 | REQUEST`}},
-		{name: "the request's namespace", item: Item{Namespace: "d", Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g"}}`))}},
-		{name: "no namespace", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g"}}`))}, code: 422,
+		{name: "the request's namespace", item: Create{Namespace: "d", Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g"}}`))}},
+		{name: "no namespace", item: Create{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g"}}`))}, code: 422,
 			rejection:  `Gadget.example.com "g" is invalid: metadata.namespace: Required value`,
 			violations: []string{"metadata.namespace: Required value | /metadata/namespace |  | 1:59 | METADATA"}},
-		{name: "completed", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"generateName":"g-"}}`))}, options: EvaluationOptions{CompleteMetadata: true}},
-		{name: "duplicate owners", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","namespace":"d","ownerReferences":[
+		{name: "completed", item: Create{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"generateName":"g-"}}`))}, options: ValidateOptions{CompleteMetadata: true}},
+		{name: "duplicate owners", item: Create{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","namespace":"d","ownerReferences":[
 			{"apiVersion":"v1","kind":"Pod","name":"p","uid":"u","controller":true},{"apiVersion":"v1","kind":"Pod","name":"p","uid":"u","controller":true}]}}`))},
 			warnings: []string{".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: u"}},
-		{name: "managed fields, which are written anew", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","namespace":"d","managedFields":[{"operation":"Other","fieldsType":"X"}]}}`))}},
-		{name: "managed fields as given", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","namespace":"d","managedFields":[{"operation":"Other"}]}}`))}, options: EvaluationOptions{AsGiven: true},
+		{name: "managed fields, which are written anew", item: Create{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","namespace":"d","managedFields":[{"operation":"Other","fieldsType":"X"}]}}`))}},
+		{name: "managed fields as given", item: Create{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","namespace":"d","managedFields":[{"operation":"Other"}]}}`))}, options: ValidateOptions{AsGiven: true},
 			code: 422, rejection: "*", violations: []string{`metadata.managedFields[0].operation: Unsupported value: "Other": supported values: "Apply", "Update" | /metadata/managedFields/0/operation |  | 1:117 | METADATA`}},
-		{name: "a field whose name is no header", item: Item{Object: gadget(`,"spec":{"a\u0000":1,"b":2}`)}, warnings: []string{`unknown field "spec.b"`}},
-		{name: "finalizers", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","namespace":"d","finalizers":["x"]}}`))},
+		{name: "a field whose name is no header", item: Create{Object: gadget(`,"spec":{"a\u0000":1,"b":2}`)}, warnings: []string{`unknown field "spec.b"`}},
+		{name: "finalizers", item: Create{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","namespace":"d","finalizers":["x"]}}`))},
 			warnings: []string{`metadata.finalizers: "x": prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers`}},
-		{name: "deprecated", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1alpha1","kind":"Gadget","metadata":{"name":"g","namespace":"d"}}`))}, warnings: []string{deprecated}},
-		{name: "as given", item: Item{Object: gadget(`,"spec":{"unknown":1,"note":null,"color":null},"status":{"size":"x"}`)}, options: EvaluationOptions{AsGiven: true}, code: 422, rejection: "*",
+		{name: "deprecated", item: Create{Object: JSON([]byte(`{"apiVersion":"example.com/v1alpha1","kind":"Gadget","metadata":{"name":"g","namespace":"d"}}`))}, warnings: []string{deprecated}},
+		{name: "as given", item: Create{Object: gadget(`,"spec":{"unknown":1,"note":null,"color":null},"status":{"size":"x"}`)}, options: ValidateOptions{AsGiven: true}, code: 422, rejection: "*",
 			violations: []string{
 				`spec.color: Invalid value: "null": spec.color in body must be of type string: "null" | /spec/color | /properties/spec/properties/color/type | 1:128 | SCHEMA`,
 				`spec.color: Unsupported value: null: supported values: "red", "blue" | /spec/color | /properties/spec/properties/color/enum | 1:128 | SCHEMA`,
@@ -219,7 +219,7 @@ func TestVerdictChanges(t *testing.T) {
 	} {
 		object := `{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","namespace":"d"` + tt.metadata + `},"spec":` + tt.spec + `,"status":{"extra":1}}`
 		for _, fieldValidation := range []FieldValidation{FieldValidationWarn, FieldValidationIgnore} {
-			v, err := d.Validate(context.Background(), Item{Object: JSON([]byte(object))}, EvaluationOptions{FieldValidation: fieldValidation})
+			v, err := d.Validate(context.Background(), Create{Object: JSON([]byte(object))}, ValidateOptions{FieldValidation: fieldValidation})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -229,7 +229,7 @@ func TestVerdictChanges(t *testing.T) {
 			if got := tell(v.Defaulted); got != tt.defaulted {
 				t.Errorf("%s: defaulted %s, want %s", tt.name, got, tt.defaulted)
 			}
-			alone, err := d.Validate(context.Background(), Item{Object: JSON([]byte(object))}, EvaluationOptions{FieldValidation: fieldValidation, View: ViewNone})
+			alone, err := d.Validate(context.Background(), Create{Object: JSON([]byte(object))}, ValidateOptions{FieldValidation: fieldValidation, Brief: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -245,9 +245,9 @@ func TestTransforms(t *testing.T) {
 	in := `,"spec":{"unknown":{"a":1},"size":null,"color":null,"note":null,"template":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","odd":true}}},"status":{"x":1}`
 	tests := []struct {
 		name              string
-		do                func(context.Context, Item, EvaluationOptions) (*Transformed, error)
+		do                func(context.Context, Document, TransformOptions) (*Transformed, error)
 		object            Document
-		options           EvaluationOptions
+		o                 TransformOptions
 		want              string
 		unchanged         bool
 		pruned, defaulted []string
@@ -265,23 +265,23 @@ func TestTransforms(t *testing.T) {
 			want: `{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","namespace":"d"},"spec":{"size":9007199254740993}}`},
 		{name: "default, a float that is printed otherwise", do: d.Default, object: gadget(`,"spec":{"size":1.0}`),
 			want: `{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","namespace":"d"},"spec":{"size":1}}`},
-		{name: "changed view", do: d.Default, object: gadget(``), options: EvaluationOptions{View: ViewChanged}, unchanged: true},
-		{name: "verdict view", do: d.Default, object: gadget(`,"spec":{}`), options: EvaluationOptions{View: ViewNone}, defaulted: []string{`spec.size /spec/size 3`}},
-		{name: "read", do: d.Read, object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","labels":{"a":1},"finalizers":["f"]},"spec":{"x":1}}`)),
+		{name: "changed view", do: d.Default, object: gadget(``), o: TransformOptions{View: ViewChanged}, unchanged: true},
+		{name: "verdict view", do: d.Default, object: gadget(`,"spec":{}`), o: TransformOptions{View: ViewNone}, defaulted: []string{`spec.size /spec/size 3`}},
+		{name: "read", do: readAt(d, ""), object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","labels":{"a":1},"finalizers":["f"]},"spec":{"x":1}}`)),
 			want:   `{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","finalizers":["f"],"generation":1},"spec":{"size":3}}`,
 			pruned: []string{`spec.x /spec/x 1`}, defaulted: []string{`spec.size /spec/size 3`}},
-		{name: "read at another version", do: d.Read, object: gadget(`,"spec":{"color":"red"}`), options: EvaluationOptions{TargetVersion: "v1alpha1"},
+		{name: "read at another version", do: readAt(d, "v1alpha1"), object: gadget(`,"spec":{"color":"red"}`),
 			want:   `{"apiVersion":"example.com/v1alpha1","kind":"Gadget","metadata":{"name":"g","namespace":"d","generation":1},"spec":{"size":3}}`,
 			pruned: []string{`spec.color /spec/color "red"`}, defaulted: []string{`spec.size /spec/size 3`}},
-		{name: "convert", do: d.Convert, object: gadget(`,"spec":{"color":"red"},"status":{}`), options: EvaluationOptions{TargetVersion: "v1alpha1"},
+		{name: "convert", do: convertTo(d, "v1alpha1"), object: gadget(`,"spec":{"color":"red"},"status":{}`),
 			want:   `{"apiVersion":"example.com/v1alpha1","kind":"Gadget","metadata":{"name":"g","namespace":"d"},"spec":{}}`,
 			pruned: []string{`spec.color /spec/color "red"`, `status /status {}`}},
-		{name: "convert from YAML", do: d.Convert, object: YAML([]byte("apiVersion: example.com/v1alpha1\nkind: Gadget\nmetadata: {name: g}\nspec: {size: 017}\n")), options: EvaluationOptions{TargetVersion: "v1"},
+		{name: "convert from YAML", do: convertTo(d, "v1"), object: YAML([]byte("apiVersion: example.com/v1alpha1\nkind: Gadget\nmetadata: {name: g}\nspec: {size: 017}\n")),
 			want: `{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g"},"spec":{"size":15}}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := tt.do(context.Background(), Item{Object: tt.object}, tt.options)
+			got, err := tt.do(context.Background(), tt.object, tt.o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -294,6 +294,20 @@ func TestTransforms(t *testing.T) {
 			sameChanges(t, "pruned", got.Pruned, tt.pruned)
 			sameChanges(t, "defaulted", got.Defaulted, tt.defaulted)
 		})
+	}
+}
+
+// readAt returns Read with a target version as a call like Prune.
+func readAt(d *Definition, target string) func(context.Context, Document, TransformOptions) (*Transformed, error) {
+	return func(ctx context.Context, object Document, o TransformOptions) (*Transformed, error) {
+		return d.Read(ctx, object, ReadOptions{Version: o.Version, View: o.View, TargetVersion: target})
+	}
+}
+
+// convertTo returns Convert to a version as a call like Prune.
+func convertTo(d *Definition, to string) func(context.Context, Document, TransformOptions) (*Transformed, error) {
+	return func(ctx context.Context, object Document, o TransformOptions) (*Transformed, error) {
+		return d.Convert(ctx, object, to, o)
 	}
 }
 
@@ -325,33 +339,31 @@ func TestErrors(t *testing.T) {
 	tests := []struct {
 		name string
 		ctx  context.Context
-		item Item
-		do   func(context.Context, Item, EvaluationOptions) (*Transformed, error)
-		o    EvaluationOptions
+		item Write
+		do   func(context.Context, Document, TransformOptions) (*Transformed, error)
 		want Reason
 	}{
 		{name: "no object", want: ReasonInvalidArgument},
-		{name: "two texts", item: Item{Object: Document{JSON: []byte("{}"), YAML: []byte("{}")}}, want: ReasonInvalidArgument},
-		{name: "scale of nothing", item: Item{Object: gadget(""), Subresource: "scale"}, want: ReasonInvalidArgument},
-		{name: "status without an old object", item: Item{Object: gadget(""), Subresource: "status"}, want: ReasonInvalidArgument},
-		{name: "two texts of the old object", item: Item{Object: gadget(""), OldObject: Document{JSON: []byte("{}"), YAML: []byte("{}")}}, want: ReasonInvalidArgument},
-		{name: "an old object of another kind", item: Item{Object: gadget(""), OldObject: JSON([]byte(`{"apiVersion":"v1","kind":"Pod","metadata":{}}`))}, want: ReasonInvalidArgument},
-		{name: "an old object that cannot be read", item: Item{Object: gadget(""), OldObject: JSON([]byte("{"))}, want: ReasonObjectRejected},
-		{name: "an old object of an unknown version", item: Item{Object: gadget(""), OldObject: JSON([]byte(`{"apiVersion":"example.com/v9","kind":"Gadget","metadata":{}}`))}, want: ReasonVersionNotFound},
-		{name: "an old object for another call", do: d.Prune, item: Item{Object: gadget(""), OldObject: gadget("")}, want: ReasonInvalidArgument},
-		{name: "no such subresource", item: Item{Object: gadget(""), Subresource: "log"}, want: ReasonInvalidArgument},
-		{name: "no such version", item: Item{Object: gadget(""), Version: "v9"}, want: ReasonVersionNotFound},
-		{name: "not served", item: Item{Object: gadget(""), Version: "v0"}, want: ReasonVersionNotServed},
-		{name: "another group, no version", item: Item{Object: JSON([]byte(`{"apiVersion":"v1","kind":"Pod"}`))}, want: ReasonVersionNotFound},
-		{name: "too large", item: Item{Version: "v1", Object: JSON(make([]byte, 4<<20))}, want: ReasonLimitExceeded},
-		{name: "cancelled", ctx: cancelled, item: Item{Object: gadget("")}, want: ReasonItemDeadline},
-		{name: "late", ctx: late, item: Item{Object: gadget("")}, want: ReasonItemDeadline},
-		{name: "prune what cannot be read", do: d.Prune, item: Item{Object: JSON([]byte("{"))}, want: ReasonObjectRejected},
-		{name: "prune another version", do: d.Prune, item: Item{Version: "v1alpha1", Object: gadget("")}, want: ReasonObjectRejected},
-		{name: "default an unknown version", do: d.Default, item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v9","kind":"Gadget"}`))}, want: ReasonVersionNotFound},
-		{name: "convert to nothing", do: d.Convert, item: Item{Object: gadget("")}, want: ReasonInvalidArgument},
-		{name: "convert to an unknown version", do: d.Convert, item: Item{Object: gadget("")}, o: EvaluationOptions{TargetVersion: "v9"}, want: ReasonVersionNotFound},
-		{name: "convert broken metadata", do: d.Convert, item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":[]}`))}, o: EvaluationOptions{TargetVersion: "v1alpha1"}, want: ReasonObjectRejected},
+		{name: "two texts", item: Create{Object: Document{JSON: []byte("{}"), YAML: []byte("{}")}}, want: ReasonInvalidArgument},
+		{name: "scale of nothing", item: Update{Object: gadget(""), Subresource: "scale"}, want: ReasonInvalidArgument},
+		{name: "status without an old object", item: Update{Object: gadget(""), Subresource: "status"}, want: ReasonInvalidArgument},
+		{name: "two texts of the old object", item: Update{Object: gadget(""), Old: Document{JSON: []byte("{}"), YAML: []byte("{}")}}, want: ReasonInvalidArgument},
+		{name: "an old object of another kind", item: Update{Object: gadget(""), Old: JSON([]byte(`{"apiVersion":"v1","kind":"Pod","metadata":{}}`))}, want: ReasonInvalidArgument},
+		{name: "an old object that cannot be read", item: Update{Object: gadget(""), Old: JSON([]byte("{"))}, want: ReasonObjectRejected},
+		{name: "an old object of an unknown version", item: Update{Object: gadget(""), Old: JSON([]byte(`{"apiVersion":"example.com/v9","kind":"Gadget","metadata":{}}`))}, want: ReasonVersionNotFound},
+		{name: "no such subresource", item: Update{Object: gadget(""), Old: gadget(""), Subresource: "log"}, want: ReasonInvalidArgument},
+		{name: "no such version", item: Create{Object: gadget(""), Version: "v9"}, want: ReasonVersionNotFound},
+		{name: "not served", item: Create{Object: gadget(""), Version: "v0"}, want: ReasonVersionNotServed},
+		{name: "another group, no version", item: Create{Object: JSON([]byte(`{"apiVersion":"v1","kind":"Pod"}`))}, want: ReasonVersionNotFound},
+		{name: "too large", item: Create{Version: "v1", Object: JSON(make([]byte, 4<<20))}, want: ReasonLimitExceeded},
+		{name: "cancelled", ctx: cancelled, item: Create{Object: gadget("")}, want: ReasonItemDeadline},
+		{name: "late", ctx: late, item: Create{Object: gadget("")}, want: ReasonItemDeadline},
+		{name: "prune what cannot be read", do: d.Prune, item: Create{Object: JSON([]byte("{"))}, want: ReasonObjectRejected},
+		{name: "prune another version", do: d.Prune, item: Create{Version: "v1alpha1", Object: gadget("")}, want: ReasonObjectRejected},
+		{name: "default an unknown version", do: d.Default, item: Create{Object: JSON([]byte(`{"apiVersion":"example.com/v9","kind":"Gadget"}`))}, want: ReasonVersionNotFound},
+		{name: "convert to nothing", do: convertTo(d, ""), item: Create{Object: gadget("")}, want: ReasonInvalidArgument},
+		{name: "convert to an unknown version", do: convertTo(d, "v9"), item: Create{Object: gadget("")}, want: ReasonVersionNotFound},
+		{name: "convert broken metadata", do: convertTo(d, "v1alpha1"), item: Create{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":[]}`))}, want: ReasonObjectRejected},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -361,9 +373,10 @@ func TestErrors(t *testing.T) {
 			}
 			var err error
 			if tt.do != nil {
-				_, err = tt.do(ctx, tt.item, tt.o)
+				create, _ := tt.item.(Create)
+				_, err = tt.do(ctx, create.Object, TransformOptions{Version: create.Version})
 			} else {
-				_, err = d.Validate(ctx, tt.item, tt.o)
+				_, err = d.Validate(ctx, tt.item, ValidateOptions{})
 			}
 			var e *Error
 			if !errors.As(err, &e) || e.Reason != tt.want || e.Message == "" {

@@ -62,8 +62,8 @@ func ExampleCompile() {
 func ExampleDefinition_Validate() {
 	d := compileExample()
 	object := []byte("apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata: {name: nightly}\nspec:\n  replicas: 11\n")
-	verdict, err := d.Validate(context.Background(), engine.Item{Object: engine.YAML(object)},
-		engine.EvaluationOptions{CompleteMetadata: true})
+	verdict, err := d.Validate(context.Background(), engine.Create{Object: engine.YAML(object)},
+		engine.ValidateOptions{CompleteMetadata: true})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func ExampleDefinition_Validate() {
 
 func ExampleDefinition_Admit() {
 	d := compileExample()
-	verdict, err := d.Admit(context.Background(), engine.Item{Object: engine.JSON([]byte(exampleObject))}, engine.EvaluationOptions{})
+	verdict, err := d.Admit(context.Background(), engine.Create{Object: engine.JSON([]byte(exampleObject))}, engine.AdmitOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func ExampleDefinition_Admit() {
 
 func ExampleDefinition_Default() {
 	d := compileExample()
-	result, err := d.Default(context.Background(), engine.Item{Object: engine.JSON([]byte(exampleObject))}, engine.EvaluationOptions{})
+	result, err := d.Default(context.Background(), engine.JSON([]byte(exampleObject)), engine.TransformOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -95,8 +95,7 @@ func ExampleDefinition_Default() {
 
 func ExampleDefinition_Convert() {
 	d := compileExample()
-	result, err := d.Convert(context.Background(), engine.Item{Object: engine.JSON([]byte(exampleObject))},
-		engine.EvaluationOptions{TargetVersion: "v1beta1"})
+	result, err := d.Convert(context.Background(), engine.JSON([]byte(exampleObject)), "v1beta1", engine.TransformOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -123,8 +122,8 @@ func ExampleDefinition_Validate_update() {
 		return engine.YAML([]byte("apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata: {name: nightly}\nspec:\n" +
 			"  replicas: 11\n  image: " + image + "\n"))
 	}
-	verdict, err := d.Validate(context.Background(), engine.Item{Object: object("new"), OldObject: object("old")},
-		engine.EvaluationOptions{CompleteMetadata: true})
+	verdict, err := d.Validate(context.Background(), engine.Update{Object: object("new"), Old: object("old")},
+		engine.ValidateOptions{CompleteMetadata: true})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -140,7 +139,7 @@ func ExampleDefinition_Validate_update() {
 func ExampleDefinition_Read() {
 	d := compileExample()
 	stored := engine.JSON([]byte(strings.Replace(exampleObject, `"image"`, `"colour":"red","image"`, 1)))
-	result, err := d.Read(context.Background(), engine.Item{Object: stored}, engine.EvaluationOptions{})
+	result, err := d.Read(context.Background(), stored, engine.ReadOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}

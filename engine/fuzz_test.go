@@ -46,12 +46,11 @@ func FuzzPipeline(f *testing.F) {
 			sameWays(t, d, admission.Request{Version: v.Name, Body: object, Handler: true, CompleteMetadata: true, Namespace: "default", WantObject: true})
 		}
 		for _, doc := range []Document{JSON(object), YAML(object)} {
-			item := Item{Object: doc}
-			_, _ = d.Validate(ctx, item, EvaluationOptions{AsGiven: true})
-			_, _ = d.Prune(ctx, item, EvaluationOptions{})
-			_, _ = d.Default(ctx, item, EvaluationOptions{})
-			_, _ = d.Read(ctx, item, EvaluationOptions{})
-			_, _ = d.Convert(ctx, item, EvaluationOptions{TargetVersion: d.StorageVersion()})
+			_, _ = d.Validate(ctx, Create{Object: doc}, ValidateOptions{AsGiven: true})
+			_, _ = d.Prune(ctx, doc, TransformOptions{})
+			_, _ = d.Default(ctx, doc, TransformOptions{})
+			_, _ = d.Read(ctx, doc, ReadOptions{})
+			_, _ = d.Convert(ctx, doc, d.StorageVersion(), TransformOptions{})
 		}
 	})
 }

@@ -50,14 +50,14 @@ func TestHints(t *testing.T) {
 	d := compiled(t, crd)
 	for _, c := range cases {
 		t.Run(c[0], func(t *testing.T) {
-			v, err := d.Validate(context.Background(), engine.Item{Object: engine.YAML([]byte(c[1]))}, engine.EvaluationOptions{CompleteMetadata: true})
+			v, err := d.Validate(context.Background(), engine.Create{Object: engine.YAML([]byte(c[1]))}, engine.ValidateOptions{CompleteMetadata: true})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if got := hinted(v); got != c[2] {
 				t.Errorf("got\n%s\nwant\n%s", got, c[2])
 			}
-			verdict, err := d.Validate(context.Background(), engine.Item{Object: engine.YAML([]byte(c[1]))}, engine.EvaluationOptions{CompleteMetadata: true, View: engine.ViewNone})
+			verdict, err := d.Validate(context.Background(), engine.Create{Object: engine.YAML([]byte(c[1]))}, engine.ValidateOptions{CompleteMetadata: true, Brief: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -111,21 +111,27 @@ func TestHintsOfWrites(t *testing.T) {
 	)
 	for _, c := range []struct {
 		name string
-		item engine.Item
-		o    engine.EvaluationOptions
+		item engine.Write
+		o    engine.AdmitOptions
 		want string
 		at   string
 	}{
-		{"a creation", engine.Item{Object: engine.JSON([]byte(wrong))}, engine.EvaluationOptions{}, said, "1:147"},
-		{"a strict one", engine.Item{Object: engine.JSON([]byte(wrong))}, engine.EvaluationOptions{FieldValidation: engine.FieldValidationStrict}, said, "1:147"},
-		{"an update", engine.Item{Object: engine.JSON([]byte(wrong)), OldObject: engine.JSON([]byte(stored))}, engine.EvaluationOptions{}, said, "1:147"},
-		{"a patch", engine.Item{Patch: &engine.Patch{Type: engine.MergePatch, Document: engine.JSON([]byte(`{"spec":{"replica":1}}`))}, OldObject: engine.JSON([]byte(stored))},
-			engine.EvaluationOptions{}, said, "1:10"},
-		{"the verdict alone", engine.Item{Object: engine.JSON([]byte(wrong))}, engine.EvaluationOptions{View: engine.ViewNone}, "", ""},
-		{"nothing wrong", engine.Item{Object: engine.JSON([]byte(stored))}, engine.EvaluationOptions{}, "", ""},
+		{"a creation", engine.Create{Object: engine.JSON([]byte(wrong))}, engine.AdmitOptions{}, said, "1:147"},
+		{"a strict one", engine.Create{Object: engine.JSON([]byte(wrong))}, engine.AdmitOptions{FieldValidation: engine.FieldValidationStrict}, said, "1:147"},
+		{"an update", engine.Update{Object: engine.JSON([]byte(wrong)), Old: engine.JSON([]byte(stored))}, engine.AdmitOptions{}, said, "1:147"},
+		{"a patch", engine.Patch{Type: engine.MergePatch, Body: engine.JSON([]byte(`{"spec":{"replica":1}}`)), Old: engine.JSON([]byte(stored))},
+			engine.AdmitOptions{}, said, "1:10"},
+		{"the verdict alone", engine.Create{Object: engine.JSON([]byte(wrong))}, engine.AdmitOptions{View: engine.ViewNone}, "", ""},
+		{"nothing wrong", engine.Create{Object: engine.JSON([]byte(stored))}, engine.AdmitOptions{}, "", ""},
 	} {
-		for call, admit := range map[string]func(context.Context, engine.Item, engine.EvaluationOptions) (*engine.Verdict, error){"Validate": d.Validate, "Admit": d.Admit} {
-			v, err := admit(ctx, c.item, c.o)
+		for call, do := range map[string]func() (*engine.Verdict, error){
+			"Validate": func() (*engine.Verdict, error) {
+				o := engine.ValidateOptions{FieldValidation: c.o.FieldValidation, Brief: c.o.View == engine.ViewNone}
+				return d.Validate(ctx, c.item, o)
+			},
+			"Admit": func() (*engine.Verdict, error) { return d.Admit(ctx, c.item, c.o) },
+		} {
+			v, err := do()
 			if err != nil {
 				t.Fatalf("%s, %s: %v", c.name, call, err)
 			}
@@ -144,7 +150,7 @@ func TestHintsOfWrites(t *testing.T) {
 			}
 		}
 	}
-	pruned, err := d.Prune(ctx, engine.Item{Object: engine.JSON([]byte(wrong))}, engine.EvaluationOptions{})
+	pruned, err := d.Prune(ctx, engine.JSON([]byte(wrong)), engine.TransformOptions{})
 	if err != nil || len(pruned.Pruned) != 1 || pruned.Pruned[0].Hint == nil || pruned.Pruned[0].Hint.Text != said {
 		t.Errorf("Prune: %+v, %v", pruned, err)
 	}
@@ -165,13 +171,13 @@ func TestHintsAreBounded(t *testing.T) {
 	object := `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"x","namespace":"default"},"spec":{` + spec.String() +
 		`"z":[` + strings.TrimSuffix(items.String(), ",") + `]}}`
 	start := testenv.CPUTime()
-	v, err := d.Validate(context.Background(), engine.Item{Object: engine.JSON([]byte(object))}, engine.EvaluationOptions{})
+	v, err := d.Validate(context.Background(), engine.Create{Object: engine.JSON([]byte(object))}, engine.ValidateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	took := testenv.CPUTime() - start
 	start = testenv.CPUTime()
-	if _, err := d.Validate(context.Background(), engine.Item{Object: engine.JSON([]byte(object))}, engine.EvaluationOptions{View: engine.ViewNone}); err != nil {
+	if _, err := d.Validate(context.Background(), engine.Create{Object: engine.JSON([]byte(object))}, engine.ValidateOptions{Brief: true}); err != nil {
 		t.Fatal(err)
 	}
 	without := testenv.CPUTime() - start
@@ -195,16 +201,16 @@ func TestHintsAreBounded(t *testing.T) {
 func BenchmarkHints(b *testing.B) {
 	crd, cases := hintCases(b)
 	d := compiled(b, crd)
-	for _, view := range []engine.View{engine.ViewFull, engine.ViewNone} {
+	for _, brief := range []bool{false, true} {
 		name := "told"
-		if view == engine.ViewNone {
+		if brief {
 			name = "verdict"
 		}
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				object := engine.YAML([]byte(cases[i%len(cases)][1]))
-				if _, err := d.Validate(context.Background(), engine.Item{Object: object}, engine.EvaluationOptions{View: view}); err != nil {
+				if _, err := d.Validate(context.Background(), engine.Create{Object: object}, engine.ValidateOptions{Brief: brief}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -233,10 +239,10 @@ func BenchmarkHintsOfManyNames(b *testing.B) {
 		"scope":"Namespaced","names":{"plural":"crontabs","singular":"crontab","kind":"CronTab","listKind":"CronTabList"},"versions":[{"name":"v1","served":true,"storage":true,
 		"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{`+fields(10_000, `{"type":"string"}`)+`}}}}}}]}}`)
 	object := engine.JSON([]byte(`{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"x","namespace":"default"},"spec":{` + fields(10, "1") + `}}`))
-	for name, view := range map[string]engine.View{"told": engine.ViewFull, "verdict": engine.ViewNone} {
+	for name, brief := range map[string]bool{"told": false, "verdict": true} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := d.Validate(context.Background(), engine.Item{Object: object}, engine.EvaluationOptions{View: view}); err != nil {
+				if _, err := d.Validate(context.Background(), engine.Create{Object: object}, engine.ValidateOptions{Brief: brief}); err != nil {
 					b.Fatal(err)
 				}
 			}

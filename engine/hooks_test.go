@@ -24,7 +24,7 @@ func TestCheckpoints(t *testing.T) {
 	} {
 		d := mustCompile(t, crdOf(fmt.Sprintf(schema, c.list, c.text)))
 		before := calls
-		v, err := d.Validate(ctx, Item{Object: JSON([]byte(objectOf("{" + c.object + "}")))}, EvaluationOptions{})
+		v, err := d.Validate(ctx, Create{Object: JSON([]byte(objectOf("{" + c.object + "}")))}, ValidateOptions{})
 		if err != nil || !v.Allowed {
 			t.Errorf("%s: %v %v", c.name, v, err)
 		}
@@ -42,7 +42,7 @@ func TestStopAtCheckpoint(t *testing.T) {
 	long := JSON([]byte(objectOf(`{"list":[` + repeated(20, `{`+repeated(40, `"p%d":1`)+`}`) + `]}`)))
 	for name, call := range map[string]func(context.Context) error{
 		"trace": func(ctx context.Context) error {
-			_, err := traced.Validate(ctx, Item{Object: long}, EvaluationOptions{Trace: TraceAll})
+			_, err := traced.Validate(ctx, Create{Object: long}, ValidateOptions{Trace: TraceAll})
 			return err
 		},
 	} {
@@ -95,7 +95,7 @@ func TestGrow(t *testing.T) {
 			var held, peak int64
 			ctx := WithHooks(t.Context(), &Hooks{Grow: ledger(&held, &peak, most)})
 			ctx = WithHooks(ctx, &Hooks{Checkpoint: func() {}})
-			_, err := d.Default(ctx, Item{Object: JSON([]byte(object))}, EvaluationOptions{})
+			_, err := d.Default(ctx, JSON([]byte(object)), TransformOptions{})
 			if errors.Is(err, errNoMemory) != (most == 1<<20) {
 				t.Errorf("%s, at most %d bytes: %v", name, most, err)
 			}
@@ -119,7 +119,7 @@ func TestGrowReleasesOldObjects(t *testing.T) {
 	} {
 		var held, peak int64
 		ctx := WithHooks(t.Context(), &Hooks{Grow: ledger(&held, &peak, 1<<30)})
-		v, err := d.Validate(ctx, Item{Object: JSON([]byte(object)), OldObject: old}, EvaluationOptions{CompleteMetadata: true})
+		v, err := d.Validate(ctx, Update{Object: JSON([]byte(object)), Old: old}, ValidateOptions{CompleteMetadata: true})
 		if err != nil || !v.Allowed || peak == 0 || held != 0 {
 			t.Errorf("%s: %v %v, %d bytes at most, %d are left", name, v, err, peak, held)
 		}

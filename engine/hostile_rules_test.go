@@ -59,11 +59,11 @@ func TestDeadlinesOfRules(t *testing.T) {
 			if d == nil {
 				t.Fatalf("rejected: %.300v", report.Violations[0].Error())
 			}
-			item := Item{Object: JSON([]byte(objectOf(c.spec)))}
+			item := Create{Object: JSON([]byte(objectOf(c.spec)))}
 			for range 2 { // the second time pools are warm
 				ctx, cancel := context.WithTimeout(context.Background(), allowed)
 				begin := testenv.CPUTime()
-				v, err := d.Validate(ctx, item, EvaluationOptions{})
+				v, err := d.Validate(ctx, item, ValidateOptions{})
 				took := testenv.CPUTime() - begin
 				cancel()
 				outcome := fmt.Sprint(err)

@@ -59,7 +59,7 @@ func TestDeadlines(t *testing.T) {
 		for _, document := range []Document{JSON([]byte(objectOf(c.object)))} {
 			ctx, cancel := context.WithTimeout(context.Background(), allowed)
 			start := testenv.CPUTime()
-			_, err := d.Validate(ctx, Item{Object: document}, EvaluationOptions{})
+			_, err := d.Validate(ctx, Create{Object: document}, ValidateOptions{})
 			took := testenv.CPUTime() - start
 			cancel()
 			t.Logf("%s: %v after %v: %v", c.name, ReasonOf(err), took.Round(time.Millisecond), err)
@@ -76,7 +76,7 @@ func TestWithoutDeadlines(t *testing.T) {
 	for _, c := range hostile {
 		d := mustCompile(t, crdOf(c.schema))
 		start := testenv.CPUTime()
-		v, err := d.Validate(context.Background(), Item{Object: JSON([]byte(objectOf(c.object)))}, EvaluationOptions{})
+		v, err := d.Validate(context.Background(), Create{Object: JSON([]byte(objectOf(c.object)))}, ValidateOptions{})
 		took := testenv.CPUTime() - start
 		if v != nil {
 			t.Logf("%s: %d violations after %v", c.name, len(v.Violations), took.Round(time.Millisecond))
@@ -99,7 +99,7 @@ func TestPatternsOfOneCRD(t *testing.T) {
 	c := hostile[len(hostile)-1]
 	d := mustCompile(t, crdOf(c.schema))
 	before := liveHeap()
-	if v, err := d.Validate(context.Background(), Item{Object: JSON([]byte(objectOf(c.object)))}, EvaluationOptions{}); err != nil || !v.Allowed {
+	if v, err := d.Validate(context.Background(), Create{Object: JSON([]byte(objectOf(c.object)))}, ValidateOptions{}); err != nil || !v.Allowed {
 		t.Fatal(v, err)
 	}
 	grown := liveHeap() - before
@@ -181,7 +181,7 @@ func TestPositionsOfMetadata(t *testing.T) {
   "annotations":{
     "also bad":"anything"}},
 "spec":{"cronSpec":"* * * * *"}}`
-	v, err := d.Validate(context.Background(), Item{Object: JSON([]byte(object))}, EvaluationOptions{})
+	v, err := d.Validate(context.Background(), Create{Object: JSON([]byte(object))}, ValidateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestHostileMetadata(t *testing.T) {
 	} {
 		text := JSON([]byte(`{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"x","namespace":"default",` + metadata + `},"spec":{"cronSpec":"* * * * *"}}`))
 		start := testenv.CPUTime()
-		v, err := d.Validate(context.Background(), Item{Object: text}, EvaluationOptions{})
+		v, err := d.Validate(context.Background(), Create{Object: text}, ValidateOptions{})
 		took := testenv.CPUTime() - start
 		allowed := v != nil && v.Allowed
 		t.Logf("%s: %v allowed %v %v", name, took.Round(time.Millisecond), allowed, err)

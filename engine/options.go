@@ -10,6 +10,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
+	"github.com/crdeval/crdeval/engine/internal/patch"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -150,4 +151,94 @@ const (
 	CallDefault  Call = "Default"
 	CallRead     Call = "Read"
 	CallConvert  Call = "Convert"
+)
+
+// FieldValidation is the API server's parameter of that name: how unknown and duplicate fields are handled.
+type FieldValidation = admission.FieldValidation
+
+// The values of FieldValidation. The zero value is the API server's default.
+const (
+	FieldValidationWarn   = admission.Warn   // warn about each of them
+	FieldValidationIgnore = admission.Ignore // drop them silently
+	FieldValidationStrict = admission.Strict // reject the object
+)
+
+// View is how much of an object a result has.
+type View uint8
+
+// The values of View.
+const (
+	ViewFull    View = iota // the object
+	ViewChanged             // the object, if it differs from the one sent
+	ViewNone                // no object; for Admit also no Pruned, Defaulted and hints, which is fastest
+)
+
+// ValidateOptions change Validate. The zero value is the default of the API server.
+type ValidateOptions struct {
+	// FieldValidation says what happens with unknown and duplicate fields.
+	FieldValidation FieldValidation
+	// CompleteMetadata completes the metadata of a manifest for the evaluation as a server would: a namespace
+	// ("default" unless the write names one), a name generated from generateName, and on update the name, namespace and
+	// resourceVersion of the old object, which are completed likewise. It never hides a violation of something that the
+	// manifest has.
+	CompleteMetadata bool
+	// AsGiven skips pruning, defaulting and preparation: the object is validated as it is, compared with the old object
+	// as it is, unless that has to be converted.
+	AsGiven bool
+	// Brief leaves out Pruned, Defaulted and hints, which is faster.
+	Brief bool
+	// WithStatus asks for Verdict.Status.
+	WithStatus bool
+	// Trace selects the rules that are traced.
+	Trace TraceMode
+}
+
+// AdmitOptions change Admit, Decode and Finish. The zero value is the default of the API server.
+type AdmitOptions struct {
+	// FieldValidation, CompleteMetadata, WithStatus and Trace are as in ValidateOptions.
+	FieldValidation  FieldValidation
+	CompleteMetadata bool
+	WithStatus       bool
+	Trace            TraceMode
+	// View selects how much of the object is returned.
+	View View
+	// Include asks for a Presentation.
+	Include PresentationOptions
+}
+
+// TransformOptions change Prune, Default and Convert.
+type TransformOptions struct {
+	// Version is the version of the endpoint: v1. The default is that of the object's apiVersion.
+	Version string
+	// View selects how much of the object is returned.
+	View View
+}
+
+// ReadOptions change Read.
+type ReadOptions struct {
+	// Version and View are as in TransformOptions.
+	Version string
+	View    View
+	// TargetVersion is the version to convert to. The default is not to convert.
+	TargetVersion string
+	// Include asks for a Presentation.
+	Include PresentationOptions
+}
+
+// PresentationOptions select the parts of a Presentation.
+type PresentationOptions struct {
+	// SelectableFields selects the values of the selectable fields, TableRow the row of a table, and Scale the subresource
+	// scale.
+	SelectableFields, TableRow, Scale bool
+	// Now is the time that ages in the table row refer to. The zero value is the time of the call.
+	Now time.Time
+}
+
+// Bounds of a JSON patch. API servers have the first two, and answer 413 and 422; beyond the others there is a
+// LIMIT_EXCEEDED.
+const (
+	MaxPatchOperations = patch.MaxOperations // operations
+	MaxPatchCopies     = patch.MaxCopied     // bytes that copy operations add
+	MaxPatchShifts     = patch.MaxShifted    // list elements that all operations together move to another index
+	MaxPatchNesting    = patch.MaxNested     // depth of the lists and objects that operations change
 )

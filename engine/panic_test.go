@@ -29,7 +29,7 @@ func TestPanicsAreErrors(t *testing.T) {
 	observed.observer = panicsOnCall{}
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	crd.Name = "crontabs.stable.example.com"
-	item, o := Item{Object: object}, EvaluationOptions{}
+	item := Create{Object: object}
 	for name, call := range map[string]func() error{
 		"Check":         func() error { _, err := Check(ctx, manifest, Options{Existing: injected}); return err },
 		"Compile":       func() error { _, _, err := Compile(ctx, manifest, Options{Existing: injected}); return err },
@@ -42,13 +42,13 @@ func TestPanicsAreErrors(t *testing.T) {
 			_, _, err := CompileDefinition(ctx, crd, Options{Existing: injected})
 			return err
 		},
-		"Validate": func() error { _, err := observed.Validate(ctx, item, o); return err },
-		"Admit":    func() error { _, err := observed.Admit(ctx, item, o); return err },
-		"Prune":    func() error { _, err := observed.Prune(ctx, item, o); return err },
-		"Default":  func() error { _, err := observed.Default(ctx, item, o); return err },
-		"Read":     func() error { _, err := observed.Read(ctx, item, o); return err },
+		"Validate": func() error { _, err := observed.Validate(ctx, item, ValidateOptions{}); return err },
+		"Admit":    func() error { _, err := observed.Admit(ctx, item, AdmitOptions{}); return err },
+		"Prune":    func() error { _, err := observed.Prune(ctx, object, TransformOptions{}); return err },
+		"Default":  func() error { _, err := observed.Default(ctx, object, TransformOptions{}); return err },
+		"Read":     func() error { _, err := observed.Read(ctx, object, ReadOptions{}); return err },
 		"Convert": func() error {
-			_, err := observed.Convert(ctx, item, EvaluationOptions{TargetVersion: "v1"})
+			_, err := observed.Convert(ctx, object, "v1", TransformOptions{})
 			return err
 		},
 		"FieldManagement": func() error { _, err := broken.FieldManagement("v1"); return err },

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"testing"
 )
 
@@ -16,12 +15,20 @@ func FuzzPatch(f *testing.F) {
 		f.Add([]byte(patch), true, uint8(2), []byte(stored))
 	}
 	f.Fuzz(func(t *testing.T, patch []byte, operations bool, subresource uint8, old []byte) {
-		item := Item{OldObject: JSON(old), Subresource: []string{"", "status", "scale"}[subresource%3], Patch: &Patch{Type: MergePatch, Document: JSON(patch)}}
+		item := Patch{Type: MergePatch, Body: JSON(patch), Old: JSON(old), Subresource: []string{"", "status", "scale"}[subresource%3]}
 		if operations {
-			item.Patch.Type = JSONPatch
+			item.Type = JSONPatch
 		}
-		for _, o := range []EvaluationOptions{{}, {FieldValidation: FieldValidationStrict, WithStatus: true}, {FieldValidation: FieldValidationIgnore, Stage: StageDecode}} {
-			v, err := d.Admit(context.Background(), item, o)
+		for _, call := range []func() (*Verdict, error){
+			func() (*Verdict, error) { return d.Admit(t.Context(), item, AdmitOptions{}) },
+			func() (*Verdict, error) {
+				return d.Admit(t.Context(), item, AdmitOptions{FieldValidation: FieldValidationStrict, WithStatus: true})
+			},
+			func() (*Verdict, error) {
+				return d.Decode(t.Context(), item, AdmitOptions{FieldValidation: FieldValidationIgnore})
+			},
+		} {
+			v, err := call()
 			if reason := ReasonOf(err); reason == ReasonInternal {
 				t.Fatal(err)
 			}

@@ -37,8 +37,8 @@ func TestPatch(t *testing.T) {
 		`,"status":{"replicas":1,"selector":"a=b"}}`
 	for _, c := range []struct {
 		name, patch       string
-		item              Item
-		o                 EvaluationOptions
+		write             Patch // without its patch
+		o                 AdmitOptions
 		object            string
 		code              int32
 		message           string // a part
@@ -54,9 +54,9 @@ func TestPatch(t *testing.T) {
 		{name: "JSON patch", list: true, patch: `[{"op":"test","path":"/spec/replicas","value":1},{"op":"replace","path":"/spec/replicas","value":3}]`,
 			object: before + `4},"spec":{"replicas":3,"image":"a<b"}` + after},
 		{name: "the status stays", patch: `{"status":{"replicas":5}}`, object: before + `3},"spec":{"replicas":1,"image":"a<b"}` + after},
-		{name: "a status", item: Item{Subresource: "status"}, patch: `{"spec":{"replicas":5},"status":{"replicas":5}}`,
+		{name: "a status", write: Patch{Subresource: "status"}, patch: `{"spec":{"replicas":5},"status":{"replicas":5}}`,
 			object: before + `3},"spec":{"replicas":1,"image":"a<b"},"status":{"replicas":5,"selector":"a=b"}}`},
-		{name: "an old object of another version", item: Item{Version: "v2"}, patch: `{}`,
+		{name: "an old object of another version", write: Patch{Version: "v2"}, patch: `{}`,
 			object: `{"apiVersion":"stable.example.com/v2","kind":"CronTab","metadata":{"name":"x","namespace":"default","uid":"u","generation":3},"spec":{"replicas":1}}`},
 		{name: "a violation has its position in the patch", patch: "{\"spec\":{\n \"replicas\": 9}}", code: 422, message: `spec.replicas in body should be less than or equal to 5`, violation: "spec.replicas", line: 2, column: 14},
 		{name: "so it does in an operation", list: true, patch: "[\n{\"op\":\"add\",\"path\":\"/spec/list\",\"value\":[{\"n\":\"x\"}]}]", code: 422, violation: "spec.list[0].n", line: 2, column: 47},
@@ -69,7 +69,7 @@ func TestPatch(t *testing.T) {
 			warning: `unknown field "spec.list[0].m"`, pruned: "spec.list[0].m", line: 8, column: 5, object: before + `4},"spec":{"replicas":1,"image":"a<b","list":[{"n":1}]}` + after},
 		{name: "a rule", patch: `{"spec":{"replicas":4}}`, code: 422, message: "not 4", violation: "spec", line: 1, column: 9},
 		{name: "an unknown field", patch: `{"spec":{"x":1}}`, warning: `unknown field "spec.x"`, pruned: "spec.x", line: 1, column: 10, object: before + `3},"spec":{"replicas":1,"image":"a<b"}` + after},
-		{name: "an unknown field, strictly", patch: `{"spec":{"x":1}}`, o: EvaluationOptions{FieldValidation: FieldValidationStrict}, code: 422, message: `strict decoding error: unknown field "spec.x"`},
+		{name: "an unknown field, strictly", patch: `{"spec":{"x":1}}`, o: AdmitOptions{FieldValidation: FieldValidationStrict}, code: 422, message: `strict decoding error: unknown field "spec.x"`},
 		{name: "a duplicate field", patch: `{"spec":{"replicas":1,"replicas":2}}`, warning: `duplicate field "spec.replicas"`, object: before + `4},"spec":{"replicas":2,"image":"a<b"}` + after},
 		{name: "no patch", patch: `{`, code: 400, message: "invalid JSON patch", warning: "crdeval: the patch cannot be read"},
 		{name: "a number outside of float64", list: true, patch: `[{"op":"add","path":"/spec/replicas","value":1E400}]`, code: 400, warning: "crdeval: the patch cannot be read",
@@ -82,11 +82,11 @@ func TestPatch(t *testing.T) {
 			message: "error decoding patch: json: cannot unmarshal number 1E400 into Go value of type float64"},
 		{name: "nothing but one", patch: `1E400`, code: 400, warning: "crdeval: the patch cannot be read",
 			message: "error decoding patch: json: cannot unmarshal number into Go value of type map[string]interface {}"},
-		{name: "nothing but one, with no eye on fields", patch: `1E400`, o: EvaluationOptions{FieldValidation: FieldValidationIgnore}, code: 400, warning: "crdeval: the patch cannot be read",
+		{name: "nothing but one, with no eye on fields", patch: `1E400`, o: AdmitOptions{FieldValidation: FieldValidationIgnore}, code: 400, warning: "crdeval: the patch cannot be read",
 			message: "Invalid JSON Patch"},
-		{name: "nothing but one as a list of operations, with no eye on fields", list: true, patch: `1E400`, o: EvaluationOptions{FieldValidation: FieldValidationIgnore}, code: 400,
+		{name: "nothing but one as a list of operations, with no eye on fields", list: true, patch: `1E400`, o: AdmitOptions{FieldValidation: FieldValidationIgnore}, code: 400,
 			warning: "crdeval: the patch cannot be read", message: "json: cannot unmarshal number into Go value of type jsonpatch.Patch"},
-		{name: "one as an operation, with no eye on fields", list: true, patch: `[1E400]`, o: EvaluationOptions{FieldValidation: FieldValidationIgnore}, code: 400,
+		{name: "one as an operation, with no eye on fields", list: true, patch: `[1E400]`, o: AdmitOptions{FieldValidation: FieldValidationIgnore}, code: 400,
 			warning: "crdeval: the patch cannot be read", message: "json: cannot unmarshal number into Go value of type jsonpatch.Operation"},
 		{name: "a patch that does not fit", list: true, patch: `[{"op":"remove","path":"/spec/y"}]`, code: 422, message: "the server rejected our request due to an error in our request",
 			warning: `crdeval: the patch was not applied: operation 0 (remove /spec/y): there is no "y" to remove`},
@@ -100,25 +100,23 @@ func TestPatch(t *testing.T) {
 		{name: "no resourceVersion", patch: `{"metadata":{"resourceVersion":null}}`, code: 422, message: "must be specified for an update"},
 		{name: "another version", patch: `{"apiVersion":"stable.example.com/v2"}`, code: 422, message: "apiVersion: Invalid value: \"stable.example.com/v2\": must be stable.example.com/v1", warning: `unknown field "spec.image"`},
 		{name: "no kind", patch: `{"kind":null}`, code: 422, message: "Object 'Kind' is missing"},
-		{name: "no such subresource", item: Item{Version: "v2", Subresource: "status"}, patch: `{}`, code: 404},
-		{name: "no old object", item: Item{OldObject: Document{}, Name: "none"}, patch: `{}`, reason: ReasonInvalidArgument},
-		{name: "an object beside the patch", item: Item{Object: JSON([]byte(stored))}, patch: `{}`, reason: ReasonInvalidArgument},
-		{name: "the second stage", o: EvaluationOptions{Stage: StageFinish}, patch: `{}`, reason: ReasonInvalidArgument},
+		{name: "no such subresource", write: Patch{Version: "v2", Subresource: "status"}, patch: `{}`, code: 404},
+		{name: "no old object", write: Patch{Name: "none"}, patch: `{}`, reason: ReasonInvalidArgument},
 		{name: "too large", patch: `{"a":"` + strings.Repeat("x", 3<<20) + `"}`, reason: ReasonLimitExceeded},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			item := c.item
-			if item.Name != "none" {
-				item.OldObject = JSON([]byte(stored))
+			w := c.write
+			if w.Name != "none" {
+				w.Old = JSON([]byte(stored))
 			}
-			item.Patch = &Patch{Type: MergePatch, Document: JSON([]byte(c.patch))}
+			w.Type, w.Body = MergePatch, JSON([]byte(c.patch))
 			if c.list {
-				item.Patch.Type = JSONPatch
+				w.Type = JSONPatch
 			}
 			if c.yaml {
-				item.Patch.Document = YAML([]byte(c.patch))
+				w.Body = YAML([]byte(c.patch))
 			}
-			v, err := d.Admit(context.Background(), item, c.o)
+			v, err := d.Admit(context.Background(), w, c.o)
 			if ReasonOf(err) != c.reason {
 				t.Fatalf("%v, want %s", err, c.reason)
 			}
@@ -146,8 +144,8 @@ func TestPatch(t *testing.T) {
 
 // TestPatchOfTooManyOperations: the words of the rejection stand once in it, and in the Status.
 func TestPatchOfTooManyOperations(t *testing.T) {
-	patch := &Patch{Type: JSONPatch, Document: JSON([]byte("[" + strings.Repeat("{},", MaxPatchOperations) + "{}]"))}
-	v, err := scaled(t).Admit(context.Background(), Item{OldObject: JSON([]byte(stored)), Patch: patch}, EvaluationOptions{WithStatus: true})
+	body := JSON([]byte("[" + strings.Repeat("{},", MaxPatchOperations) + "{}]"))
+	v, err := scaled(t).Admit(context.Background(), Patch{Type: JSONPatch, Body: body, Old: JSON([]byte(stored))}, AdmitOptions{WithStatus: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,17 +165,17 @@ func BenchmarkPatch(b *testing.B) {
 	old := JSON([]byte(stored))
 	for _, c := range []struct {
 		name string
-		item Item
+		item Write
 	}{
-		{"update", Item{Object: whole, OldObject: old}},
-		{"merge", Item{Patch: &Patch{Type: MergePatch, Document: JSON([]byte(`{"spec":{"replicas":2}}`))}, OldObject: old}},
-		{"json", Item{Patch: &Patch{Type: JSONPatch, Document: JSON([]byte(`[{"op":"replace","path":"/spec/replicas","value":2}]`))}, OldObject: old}},
-		{"scale", Item{Subresource: "scale", Object: JSON([]byte(`{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"x"},"spec":{"replicas":2}}`)), OldObject: old}},
+		{"update", Update{Object: whole, Old: old}},
+		{"merge", Patch{Type: MergePatch, Body: JSON([]byte(`{"spec":{"replicas":2}}`)), Old: old}},
+		{"json", Patch{Type: JSONPatch, Body: JSON([]byte(`[{"op":"replace","path":"/spec/replicas","value":2}]`)), Old: old}},
+		{"scale", Update{Subresource: "scale", Object: JSON([]byte(`{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"x"},"spec":{"replicas":2}}`)), Old: old}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if v, err := d.Admit(context.Background(), c.item, EvaluationOptions{}); err != nil || !v.Allowed {
+				if v, err := d.Admit(context.Background(), c.item, AdmitOptions{}); err != nil || !v.Allowed {
 					b.Fatal(err, v)
 				}
 			}
@@ -193,7 +191,7 @@ func TestPatchObserved(t *testing.T) {
 		t.Fatal(err)
 	}
 	const patch = `{"spec":{"replicas":2}}`
-	if _, err := d.Admit(t.Context(), Item{OldObject: JSON([]byte(stored)), Patch: &Patch{Type: MergePatch, Document: JSON([]byte(patch))}}, EvaluationOptions{}); err != nil {
+	if _, err := d.Admit(t.Context(), Patch{Type: MergePatch, Body: JSON([]byte(patch)), Old: JSON([]byte(stored))}, AdmitOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := observer.evaluated[0].Bytes, len(stored)+len(patch); got != want {

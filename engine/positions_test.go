@@ -32,7 +32,7 @@ func TestManyPositions(t *testing.T) {
 	old := object("", "")
 	patched := func(of PatchType, patch Document) func(context.Context) ([]FieldChange, error) {
 		return func(ctx context.Context) ([]FieldChange, error) {
-			v, err := d.Validate(ctx, Item{OldObject: old, Patch: &Patch{Type: of, Document: patch}}, EvaluationOptions{})
+			v, err := d.Validate(ctx, Patch{Type: of, Body: patch, Old: old}, ValidateOptions{})
 			if err != nil {
 				return nil, err
 			}
@@ -41,7 +41,7 @@ func TestManyPositions(t *testing.T) {
 	}
 	read := func(object Document) func(context.Context) ([]FieldChange, error) {
 		return func(ctx context.Context) ([]FieldChange, error) {
-			v, err := d.Read(ctx, Item{Object: object}, EvaluationOptions{})
+			v, err := d.Read(ctx, object, ReadOptions{})
 			if err != nil {
 				return nil, err
 			}
@@ -103,12 +103,12 @@ func TestLongPositions(t *testing.T) {
 	if err != nil || d == nil {
 		t.Fatal(err, report)
 	}
-	object := func(member, below string) Item {
-		return Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"x","namespace":"default"},"` + member + `":{"` +
+	object := func(member, below string) Create {
+		return Create{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"x","namespace":"default"},"` + member + `":{"` +
 			strings.Repeat("k", 1_000_000) + `":` + below + `}}`))}
 	}
 	const n = 500
-	v, err := d.Validate(context.Background(), object("spec", `[`+strings.Repeat("2,", n-1)+`2]`), EvaluationOptions{Trace: TraceAll})
+	v, err := d.Validate(context.Background(), object("spec", `[`+strings.Repeat("2,", n-1)+`2]`), ValidateOptions{Trace: TraceAll})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,8 +117,8 @@ func TestLongPositions(t *testing.T) {
 	}
 	unknown := object("more", `{`+numbered(1000, `"u%d":1`)+`}`)
 	for name, do := range map[string]func() error{
-		"Validate": func() error { _, err := d.Validate(context.Background(), unknown, EvaluationOptions{}); return err },
-		"Prune":    func() error { _, err := d.Prune(context.Background(), unknown, EvaluationOptions{}); return err },
+		"Validate": func() error { _, err := d.Validate(context.Background(), unknown, ValidateOptions{}); return err },
+		"Prune":    func() error { _, err := d.Prune(context.Background(), unknown.Object, TransformOptions{}); return err },
 	} {
 		if err := do(); ReasonOf(err) != ReasonLimitExceeded {
 			t.Errorf("%s of 1000 unknown fields below a key of a megabyte: %v, want %s", name, err, ReasonLimitExceeded)

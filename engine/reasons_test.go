@@ -36,7 +36,7 @@ func TestReasons(t *testing.T) {
 	const head = "apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata:\n  name: a\n  namespace: b\n"
 	for _, c := range []struct {
 		name, yaml, json string
-		item             Item
+		create           Create // without the object
 		want, next       []string
 	}{
 		{name: "unknown field", yaml: head + "spec:\n  sise: 1\n  size: 10\n",
@@ -93,38 +93,38 @@ func TestReasons(t *testing.T) {
 			want: []string{`SyntaxError  7:11 invalid YAML: a value cannot begin with this character: quote it, and indent with spaces`}},
 		{name: "syntax: a percent sign", yaml: head + "spec:\n  colour: %red\n",
 			want: []string{`SyntaxError  7:11 invalid YAML: a value cannot begin with this character: quote it, and indent with spaces`}},
-		{name: "a second document", yaml: head + "spec: {}\n---\na: 1\n", item: Item{Version: "v1"},
+		{name: "a second document", yaml: head + "spec: {}\n---\na: 1\n", create: Create{Version: "v1"},
 			want: []string{`SyntaxError  7:1 invalid YAML: a second document begins here; send one document at a time`}},
 		{name: "syntax of JSON: a comma", json: `{"apiVersion":"stable.example.com/v1",
-"kind":"CronTab",}`, item: Item{Version: "v1"},
+"kind":"CronTab",}`, create: Create{Version: "v1"},
 			want: []string{`SyntaxError  2:18 invalid JSON: invalid character '}' looking for beginning of object key string`}},
 		{name: "syntax of JSON: a number out of range", json: `{"apiVersion":"stable.example.com/v1",
-"a":1e999}`, item: Item{Version: "v1"},
+"a":1e999}`, create: Create{Version: "v1"},
 			want: []string{`SyntaxError  2:5 the number 1e999 is out of range`}},
 		{name: "syntax of JSON: the end", json: `{"a":
-`, item: Item{Version: "v1"},
+`, create: Create{Version: "v1"},
 			want: []string{`SyntaxError  1:6 invalid JSON: unexpected end of JSON input`}},
 		{name: "syntax of JSON: text behind", json: `{"a":1}
-x`, item: Item{Version: "v1"},
+x`, create: Create{Version: "v1"},
 			want: []string{`SyntaxError  2:1 invalid JSON: invalid character 'x' after top-level value`}},
-		{name: "syntax of JSON: a string", json: `"x`, item: Item{Version: "v1"},
+		{name: "syntax of JSON: a string", json: `"x`, create: Create{Version: "v1"},
 			want: []string{`SyntaxError  1:3 invalid JSON: unexpected end of JSON input`}},
-		{name: "syntax of JSON: empty", json: ` `, item: Item{Version: "v1"},
+		{name: "syntax of JSON: empty", json: ` `, create: Create{Version: "v1"},
 			want: []string{`SyntaxError  1:1 invalid JSON: unexpected end of JSON input`}},
-		{name: "not an object", yaml: "[1]\n", item: Item{Version: "v1"},
+		{name: "not an object", yaml: "[1]\n", create: Create{Version: "v1"},
 			want: []string{`DecodeError  1:1 must be an object, not a list`}},
-		{name: "null", yaml: "null\n", item: Item{Version: "v1"},
+		{name: "null", yaml: "null\n", create: Create{Version: "v1"},
 			want: []string{`DecodeError  1:1 must be an object, not null`}},
-		{name: "no kind and apiVersion", yaml: "metadata: {}\n", item: Item{Version: "v1"},
+		{name: "no kind and apiVersion", yaml: "metadata: {}\n", create: Create{Version: "v1"},
 			want: []string{
 				`DecodeError /apiVersion 1:1 apiVersion: must be set`,
 				`DecodeError /kind 1:1 kind: must be set`,
 			}},
-		{name: "kind is a list", yaml: "apiVersion: stable.example.com/v1\nkind: [CronTab]\n", item: Item{Version: "v1"},
+		{name: "kind is a list", yaml: "apiVersion: stable.example.com/v1\nkind: [CronTab]\n", create: Create{Version: "v1"},
 			want: []string{`DecodeError /kind 2:7 kind: must be a string, not a list`}},
-		{name: "apiVersion is a number", yaml: "apiVersion: 1\nkind: CronTab\n", item: Item{Version: "v1"},
+		{name: "apiVersion is a number", yaml: "apiVersion: 1\nkind: CronTab\n", create: Create{Version: "v1"},
 			want: []string{`DecodeError /apiVersion 1:13 apiVersion: must be a string, not an integer (did you mean "1", in quotes?)`}},
-		{name: "apiVersion with two slashes", yaml: "apiVersion: a/b/c\nkind: CronTab\n", item: Item{Version: "v1"},
+		{name: "apiVersion with two slashes", yaml: "apiVersion: a/b/c\nkind: CronTab\n", create: Create{Version: "v1"},
 			want: []string{`DecodeError /apiVersion 1:13 apiVersion: must be GROUP/VERSION`}},
 		{name: "an annotation that is a boolean", yaml: "apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata:\n  name: a\n  namespace: b\n  annotations:\n    scrape: true\n    port: 8080\n    mode: 0644\n    on: off\n    version: 1.10\n    when: 2024-01-01\n    list: [a]\n    none: null\n",
 			want: []string{
@@ -178,22 +178,29 @@ x`, item: Item{Version: "v1"},
 			want: []string{`DecodeError /spec/template/metadata/labels/a 7:64 spec.template.metadata.labels[a]: must be a string, not an integer (did you mean "1", in quotes?)`}},
 		{name: "embedded kind", yaml: head + "spec:\n  template: {apiVersion: v1, kind: 1}\n",
 			want: []string{`DecodeError /spec/template/kind 7:36 spec.template.kind: must be a string, not an integer (did you mean "1", in quotes?)`}},
-		{name: "another version", yaml: "apiVersion: stable.example.com/v2\nkind: CronTab\n", item: Item{Version: "v1"},
+		{name: "another version", yaml: "apiVersion: stable.example.com/v2\nkind: CronTab\n", create: Create{Version: "v1"},
 			want: []string{`Rejected /apiVersion 1:13 apiVersion: does not match the version of the request, stable.example.com/v1`}},
-		{name: "another name and namespace", yaml: head, item: Item{Name: "x"},
+		{name: "another name and namespace", yaml: head, create: Create{Name: "x"},
 			want: []string{`Rejected /metadata/name 4:9 metadata.name: does not match the name of the request, "x"`}},
-		{name: "another namespace", yaml: head, item: Item{Namespace: "x"},
+		{name: "another namespace", yaml: head, create: Create{Namespace: "x"},
 			want: []string{`Rejected /metadata/namespace 5:14 metadata.namespace: does not match the namespace of the request, "x"`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			item := c.item
+			item := c.create
 			if c.yaml != "" {
 				item.Object = YAML([]byte(c.yaml))
 			} else if c.json != "" {
 				item.Object = JSON([]byte(c.json))
 			}
-			for _, call := range []func(context.Context, Item, EvaluationOptions) (*Verdict, error){d.Validate, d.Admit} {
-				v, err := call(context.Background(), item, EvaluationOptions{FieldValidation: FieldValidationStrict})
+			for _, call := range []func() (*Verdict, error){
+				func() (*Verdict, error) {
+					return d.Validate(t.Context(), item, ValidateOptions{FieldValidation: FieldValidationStrict})
+				},
+				func() (*Verdict, error) {
+					return d.Admit(t.Context(), item, AdmitOptions{FieldValidation: FieldValidationStrict})
+				},
+			} {
+				v, err := call()
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -216,7 +223,7 @@ func TestPositionOfNull(t *testing.T) {
 "spec":{"size":null}}`)),
 		"5:9": YAML([]byte("apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata: {name: a, namespace: b}\nspec:\n  size: null\n")),
 	} {
-		v, err := d.Validate(context.Background(), Item{Object: doc}, EvaluationOptions{})
+		v, err := d.Validate(context.Background(), Create{Object: doc}, ValidateOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -231,11 +238,8 @@ func TestPositionOfNull(t *testing.T) {
 // of the old text.
 func TestPositionOfOldValue(t *testing.T) {
 	d := mustCompile(t, crdOf(`{"type":"object"}`))
-	item := Item{
-		Object:    JSON([]byte(`{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"a","namespace":"b","generation":-1}}`)),
-		OldObject: JSON([]byte("\n" + `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"generation":-8,"name":"a","namespace":"b"}}`)),
-	}
-	v, err := d.Validate(context.Background(), item, EvaluationOptions{})
+	item := Update{Object: JSON([]byte(`{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"a","namespace":"b","generation":-1}}`)), Old: JSON([]byte("\n" + `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"generation":-8,"name":"a","namespace":"b"}}`))}
+	v, err := d.Validate(context.Background(), item, ValidateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,64 +264,70 @@ func TestUpdateReasons(t *testing.T) {
 	object := func(metadata, rest string) Document {
 		return JSON([]byte(`{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"a","namespace":"b"` + metadata + `}` + rest + `}`))
 	}
-	merge := func(text string) *Patch { return &Patch{Type: MergePatch, Document: JSON([]byte(text))} }
-	list := func(text string) *Patch { return &Patch{Type: JSONPatch, Document: JSON([]byte(text))} }
+	merge := func(text string) Patch {
+		return Patch{Type: MergePatch, Body: JSON([]byte(text)), Version: "v1", Old: JSON([]byte(stored))}
+	}
+	list := func(text string) Patch {
+		return Patch{Type: JSONPatch, Body: JSON([]byte(text)), Version: "v1", Old: JSON([]byte(stored))}
+	}
+	update := func(subresource string, object Document) Update {
+		return Update{Object: object, Subresource: subresource, Version: "v1", Old: JSON([]byte(stored))}
+	}
 	scale := func(text string) Document {
 		return JSON([]byte(`{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"a","namespace":"b"},` + text + `}`))
 	}
 	for _, c := range []struct {
 		name       string
-		item       Item
+		item       Write
 		want, next []string
 	}{
-		{name: "another uid", item: Item{Object: object(`,"uid":"v"`, "")},
+		{name: "another uid", item: update("", object(`,"uid":"v"`, "")),
 			want: []string{`Rejected /metadata/uid 1:101 metadata.uid: does not match the stored object: read it again and repeat the change`}},
-		{name: "another resourceVersion", item: Item{Object: object(`,"resourceVersion":"8"`, "")},
+		{name: "another resourceVersion", item: update("", object(`,"resourceVersion":"8"`, "")),
 			want: []string{`Rejected /metadata/resourceVersion 1:113 metadata.resourceVersion: does not match the stored object: read it again and repeat the change`}},
-		{name: "unknown field of an update", item: Item{Object: object(`,"resourceVersion":"7"`, `,"spec":{"replica":1,"replicas":-1}`)},
+		{name: "unknown field of an update", item: update("", object(`,"resourceVersion":"7"`, `,"spec":{"replica":1,"replicas":-1}`)),
 			want: []string{`UnknownField /spec/replica 1:126 spec.replica: unknown field`},
 			next: []string{
 				`FieldValueInvalid /spec/replicas 1:149 spec.replicas: Invalid value: -1: spec.replicas in body should be greater than or equal to 0`,
 				`FieldValueInvalid /spec/replicas 1:149 .spec.replicas: Invalid value: -1: should be a non-negative integer`,
 			}},
-		{name: "merge patch: syntax", item: Item{Patch: merge(`{"spec":`)},
+		{name: "merge patch: syntax", item: merge(`{"spec":`),
 			want: []string{`SyntaxError  1:9 invalid JSON: unexpected end of JSON input`}},
-		{name: "merge patch: unknown field", item: Item{Patch: merge(`{"spec":{"replica":2,"replicas":-1}}`)},
+		{name: "merge patch: unknown field", item: merge(`{"spec":{"replica":2,"replicas":-1}}`),
 			want: []string{`UnknownField /spec/replica 1:10 spec.replica: unknown field (did you mean "replicas"?)`},
 			next: []string{
 				`FieldValueInvalid /spec/replicas 1:33 spec.replicas: Invalid value: -1: spec.replicas in body should be greater than or equal to 0`,
 				`FieldValueInvalid /spec/replicas 1:33 .spec.replicas: Invalid value: -1: should be a non-negative integer`,
 			}},
-		{name: "merge patch: duplicate field", item: Item{Patch: merge(`{"spec":{"replicas":2,"replicas":3}}`)},
+		{name: "merge patch: duplicate field", item: merge(`{"spec":{"replicas":2,"replicas":3}}`),
 			want: []string{`DuplicateField /spec/replicas 1:23 spec.replicas: duplicate field (the "replicas" of line 1 is lost, since the last one counts: merge them, or remove one)`}},
-		{name: "merge patch: metadata", item: Item{Patch: merge(`{"metadata":{"labels":{"a":1}}}`)},
+		{name: "merge patch: metadata", item: merge(`{"metadata":{"labels":{"a":1}}}`),
 			want: []string{`DecodeError /metadata/labels/a 1:28 metadata.labels[a]: must be a string, not an integer`}},
-		{name: "merge patch: not an object", item: Item{Patch: merge(`1`)},
+		{name: "merge patch: not an object", item: merge(`1`),
 			want: []string{`DecodeError  1:1 must be an object, not an integer`}},
-		{name: "JSON patch: not applied", item: Item{Patch: list(`[{"op":"test","path":"/spec/replicas","value":1},{"op":"remove","path":"/spec/x"}]`)},
+		{name: "JSON patch: not applied", item: list(`[{"op":"test","path":"/spec/replicas","value":1},{"op":"remove","path":"/spec/x"}]`),
 			want: []string{`Rejected  1:50 operation 1 (remove /spec/x): there is no "x" to remove`}},
-		{name: "JSON patch: malformed", item: Item{Patch: list(`[{"op":1}]`)},
+		{name: "JSON patch: malformed", item: list(`[{"op":1}]`),
 			want: []string{`DecodeError  1:8 [0].op: must be a string, not an integer`}},
-		{name: "JSON patch: unknown field of the patch", item: Item{Patch: list(`[{"op":"remove","path":"/spec/replicas","paht":1}]`)},
+		{name: "JSON patch: unknown field of the patch", item: list(`[{"op":"remove","path":"/spec/replicas","paht":1}]`),
 			want: []string{`UnknownField  1:41 [0].paht: unknown field`}},
-		{name: "JSON patch: unknown field", item: Item{Patch: list(`[{"op":"add","path":"/spec/replica","value":1}]`)},
+		{name: "JSON patch: unknown field", item: list(`[{"op":"add","path":"/spec/replica","value":1}]`),
 			want: []string{`UnknownField /spec/replica 1:37 spec.replica: unknown field (did you mean "replicas"?)`}},
-		{name: "Scale: type", item: Item{Object: scale(`"spec":{"replicas":"1"}`), Subresource: "scale"},
+		{name: "Scale: type", item: update("scale", scale(`"spec":{"replicas":"1"}`)),
 			want: []string{`DecodeError /spec/replicas 1:106 spec.replicas: must be an integer, not a string`}},
-		{name: "Scale: unknown field", item: Item{Object: scale(`"spec":{"replicas":-1,"x":1}`), Subresource: "scale"},
+		{name: "Scale: unknown field", item: update("scale", scale(`"spec":{"replicas":-1,"x":1}`)),
 			want: []string{`UnknownField /spec/x 1:109 spec.x: unknown field`},
 			next: []string{
 				`FieldValueInvalid /spec/replicas - spec.replicas: Invalid value: -1: spec.replicas in body should be greater than or equal to 0`,
 				`FieldValueInvalid /spec/replicas - .spec.replicas: Invalid value: -1: should be a non-negative integer`,
 			}},
-		{name: "Scale: kind", item: Item{Object: JSON([]byte(`{"kind":"X","apiVersion":"autoscaling/v1"}`)), Subresource: "scale"},
+		{name: "Scale: kind", item: update("scale", JSON([]byte(`{"kind":"X","apiVersion":"autoscaling/v1"}`))),
 			want: []string{`Rejected /kind 1:9 kind: must be Scale`}},
-		{name: "no subresource", item: Item{Object: object("", ""), Subresource: "status"},
+		{name: "no subresource", item: update("status", object("", "")),
 			want: []string{`Rejected  - crontabs.stable.example.com "a" not found`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			c.item.Version, c.item.OldObject = "v1", JSON([]byte(stored))
-			v, err := d.Admit(context.Background(), c.item, EvaluationOptions{FieldValidation: FieldValidationStrict})
+			v, err := d.Admit(context.Background(), c.item, AdmitOptions{FieldValidation: FieldValidationStrict})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -337,8 +347,8 @@ func TestWarningReasons(t *testing.T) {
 	d := mustCompile(t, deprecated)
 	const head = "apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata:\n  name: a\n  namespace: b\n"
 	const owner = "  - {apiVersion: v1, kind: A, name: a, uid: u}\n"
-	v, err := d.Admit(context.Background(), Item{Object: YAML([]byte(head + "  colour: red\n  finalizers: [a/b, x]\n  ownerReferences:\n" +
-		owner + owner + "spec:\n  color: 1\n  size: 1\n  size: 2\n"))}, EvaluationOptions{})
+	v, err := d.Admit(context.Background(), Create{Object: YAML([]byte(head + "  colour: red\n  finalizers: [a/b, x]\n  ownerReferences:\n" +
+		owner + owner + "spec:\n  color: 1\n  size: 1\n  size: 2\n"))}, AdmitOptions{})
 	if err != nil || !v.Allowed {
 		t.Fatal(err, v.Rejection)
 	}
@@ -368,12 +378,12 @@ func TestErrorReasons(t *testing.T) {
 		want string
 	}{
 		"Prune": {func() error {
-			_, err := d.Prune(context.Background(), Item{Object: labels}, EvaluationOptions{})
+			_, err := d.Prune(context.Background(), labels, TransformOptions{})
 			return err
 		},
 			`DecodeError /metadata/labels/a 1:82 metadata.labels[a]: must be a string, not an integer (did you mean "1", in quotes?)`},
 		"Read": {func() error {
-			_, err := d.Read(context.Background(), Item{Object: JSON([]byte(`{"kind":`))}, EvaluationOptions{})
+			_, err := d.Read(context.Background(), JSON([]byte(`{"kind":`)), ReadOptions{})
 			return err
 		}, "SyntaxError  1:9 invalid JSON: unexpected end of JSON input"},
 		"TypeMetaOf": {func() error { _, _, err := TypeMetaOf(YAML([]byte("a: 1\nb: [1\nc: 2\n")), Limits{}); return err },

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/crdeval/crdeval/engine/internal/compiled"
 )
 
 const reuseCRD = `
@@ -41,16 +43,19 @@ func TestResultsOutliveMemory(t *testing.T) {
 		"  color: blue%[1]d\n  size: UPPER%[1]d\n  items: {a%[1]d: x, \"b\\n%[1]d\": \"y\\n%[1]d\"}\n",
 		"  unknown%[1]d: 1\n  \"un\\tknown%[1]d\": 1\n  color: red\n",
 	}
-	calls := map[string]func(Item, EvaluationOptions) (any, error){
-		"Validate": func(i Item, o EvaluationOptions) (any, error) { return d.Validate(ctx, i, o) },
-		"Prune":    func(i Item, o EvaluationOptions) (any, error) { return d.Prune(ctx, i, o) },
-		"Default":  func(i Item, o EvaluationOptions) (any, error) { return d.Default(ctx, i, o) },
-		"Read":     func(i Item, o EvaluationOptions) (any, error) { return d.Read(ctx, i, o) },
+	calls := map[string]func(Create) (any, error){
+		"Validate": func(c Create) (any, error) { return d.Validate(ctx, c, ValidateOptions{}) },
+		"Admit":    func(c Create) (any, error) { return d.Admit(ctx, c, AdmitOptions{}) },
+		"Decode":   func(c Create) (any, error) { return d.Decode(ctx, c, AdmitOptions{}) },
+		"Finish":   func(c Create) (any, error) { return d.Finish(ctx, c, AdmitOptions{}) },
+		"Prune":    func(c Create) (any, error) { return d.Prune(ctx, c.Object, TransformOptions{Version: c.Version}) },
+		"Default":  func(c Create) (any, error) { return d.Default(ctx, c.Object, TransformOptions{Version: c.Version}) },
+		"Read":     func(c Create) (any, error) { return d.Read(ctx, c.Object, ReadOptions{Version: c.Version}) },
 	}
-	for stage := StageAll; stage <= StageBodyAndValidate; stage++ {
-		calls[fmt.Sprintf("Admit in stage %d", stage)] = func(i Item, o EvaluationOptions) (any, error) {
-			o.Stage = stage
-			return d.Admit(ctx, i, o)
+	for stage := compiled.ServerBody; stage <= compiled.ServerBodyAndValidate; stage++ {
+		calls[fmt.Sprintf("stage %d of a server", stage)] = func(c Create) (any, error) {
+			v, _, err := d.serverWrite(ctx, compiled.ServerRequest{Stage: stage, Write: c})
+			return v, err
 		}
 	}
 	for name, call := range calls {
@@ -62,7 +67,7 @@ func TestResultsOutliveMemory(t *testing.T) {
 			var all []kept
 			for i := range 12 {
 				document := convert(body(i, fmt.Sprintf(specs[i%len(specs)], i)))
-				result, err := call(Item{Version: "v1", Object: document}, EvaluationOptions{FieldValidation: FieldValidationWarn})
+				result, err := call(Create{Version: "v1", Object: document})
 				if err != nil {
 					t.Fatal(name, err)
 				}

@@ -21,7 +21,7 @@ func TestComparedMembersAreInOrder(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			old := `{"apiVersion":"order.example.com/v1","kind":"Frozen","metadata":{"name":"x","uid":"u","resourceVersion":"1","generation":1,"creationTimestamp":"2024-01-01T00:00:00Z"},"spec":` + c.spec + `}`
 			for range 60 {
-				v, err := d.Admit(context.Background(), Item{Subresource: "status", Object: JSON([]byte(old)), OldObject: JSON([]byte(old))}, EvaluationOptions{})
+				v, err := d.Admit(context.Background(), Update{Subresource: "status", Object: JSON([]byte(old)), Old: JSON([]byte(old))}, AdmitOptions{})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"testing"
+
+	"github.com/crdeval/crdeval/engine/internal/admission"
 )
 
 // scaleOf is a Scale as a client sends it.
@@ -19,7 +21,8 @@ func TestAdmitScale(t *testing.T) {
 	for _, c := range []struct {
 		name, body string
 		patch      PatchType
-		o          EvaluationOptions
+		o          AdmitOptions
+		stage      admission.Stage
 		object     string
 		stored     string
 		code       int32
@@ -28,8 +31,8 @@ func TestAdmitScale(t *testing.T) {
 		{name: "a Scale", body: scaleOf(`"name":"x"`, "3"), object: answer, stored: after},
 		{name: "a merge patch", patch: MergePatch, body: `{"spec":{"replicas":3}}`, object: answer, stored: after},
 		{name: "a JSON patch", patch: JSONPatch, body: `[{"op":"replace","path":"/spec/replicas","value":3}]`, object: answer, stored: after},
-		{name: "the verdict alone", body: scaleOf(`"name":"x"`, "3"), o: EvaluationOptions{View: ViewNone}},
-		{name: "stage DECODE", body: scaleOf(`"name":"x"`, "3"), o: EvaluationOptions{Stage: StageDecode},
+		{name: "the verdict alone", body: scaleOf(`"name":"x"`, "3"), o: AdmitOptions{View: ViewNone}},
+		{name: "stage DECODE", body: scaleOf(`"name":"x"`, "3"), stage: admission.StageDecode,
 			object: `{"kind":"Scale","apiVersion":"autoscaling/v1","metadata":{"name":"x","namespace":"default"},"spec":{"replicas":3},"status":{"replicas":0}}`},
 		{name: "too many", body: scaleOf(`"name":"x"`, "6"), code: 422, message: "should be less than or equal to 5"},
 		{name: "less than none", body: scaleOf(`"name":"x"`, "-1"), code: 422, message: "should be a non-negative integer"},
@@ -39,11 +42,11 @@ func TestAdmitScale(t *testing.T) {
 		{name: "an invalid patch of a Scale", patch: MergePatch, body: `{"spec":{"replicas":"x"}}`, code: 422, message: "patch: Invalid value"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			item := Item{Subresource: "scale", OldObject: JSON([]byte(stored)), Object: JSON([]byte(c.body))}
+			var w Write = Update{Subresource: "scale", Old: JSON([]byte(stored)), Object: JSON([]byte(c.body))}
 			if c.patch != 0 {
-				item.Object, item.Patch = Document{}, &Patch{Type: c.patch, Document: item.Object}
+				w = Patch{Type: c.patch, Body: JSON([]byte(c.body)), Subresource: "scale", Old: JSON([]byte(stored))}
 			}
-			v, err := d.Admit(context.Background(), item, c.o)
+			v, err := d.admit(context.Background(), w, &c.o, c.stage)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,17 +73,18 @@ func TestScaleOfManyOwners(t *testing.T) {
 	scale := func(n int) Document {
 		return JSON([]byte(`{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"x","namespace":"default",` + owners(n) + `},"spec":{"replicas":2}}`))
 	}
-	patch := func(n int) *Patch {
-		return &Patch{Type: MergePatch, Document: JSON([]byte(`{"metadata":{` + owners(n) + `},"spec":{"replicas":2}}`))}
-	}
 	old := JSON([]byte(stored))
+	patch := func(n int) Patch {
+		body := JSON([]byte(`{"metadata":{` + owners(n) + `},"spec":{"replicas":2}}`))
+		return Patch{Type: MergePatch, Body: body, Old: old, Subresource: "scale"}
+	}
 	for name, do := range map[string]func(n int) error{
 		"Admit": func(n int) error {
-			_, err := d.Admit(context.Background(), Item{Object: scale(n), OldObject: old, Subresource: "scale"}, EvaluationOptions{})
+			_, err := d.Admit(context.Background(), Update{Object: scale(n), Old: old, Subresource: "scale"}, AdmitOptions{})
 			return err
 		},
 		"Admit of a patch": func(n int) error {
-			_, err := d.Admit(context.Background(), Item{Patch: patch(n), OldObject: old, Subresource: "scale"}, EvaluationOptions{})
+			_, err := d.Admit(context.Background(), patch(n), AdmitOptions{})
 			return err
 		},
 	} {

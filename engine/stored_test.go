@@ -50,7 +50,7 @@ func TestCompileAsStored(t *testing.T) {
 			t.Errorf("%s: the CRD is %q, and the definition %q", c.name, crd.Name, d.Name())
 		}
 		object := `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n"},` + c.object + `}`
-		v, err := d.Admit(context.Background(), Item{Object: JSON([]byte(object))}, EvaluationOptions{})
+		v, err := d.Admit(context.Background(), Create{Object: JSON([]byte(object))}, AdmitOptions{})
 		switch {
 		case err != nil:
 			t.Errorf("%s: %v", c.name, err)
@@ -129,7 +129,7 @@ func TestStoredDefaults(t *testing.T) {
 		var texts []string
 		for _, d := range []*Definition{fresh, stored} {
 			object := JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Widget"}`))
-			out, err := d.Default(ctx, Item{Object: object}, EvaluationOptions{})
+			out, err := d.Default(ctx, object, TransformOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -25,23 +25,23 @@ status: {phase: b}
 `))
 	for _, tt := range []struct {
 		name      string
-		item      Item
-		o         EvaluationOptions
+		item      Write
+		o         ValidateOptions
 		rejection string
 		found     []string
 		ratcheted []string
 	}{
-		{name: "unchanged", item: Item{Object: object(version, `,"spec":{"color":"green","note":"n"}`), OldObject: old},
+		{name: "unchanged", item: Update{Object: object(version, `,"spec":{"color":"green","note":"n"}`), Old: old},
 			ratcheted: []string{"/spec/color", "/status/phase"}},
-		{name: "changed", item: Item{Object: object(version, `,"spec":{"color":"black"}`), OldObject: old}, rejection: "Invalid",
+		{name: "changed", item: Update{Object: object(version, `,"spec":{"color":"black"}`), Old: old}, rejection: "Invalid",
 			found: []string{"/spec/color"}, ratcheted: []string{"/status/phase"}},
-		{name: "incomplete", item: Item{Object: object("", `,"spec":{"color":"blue"}`), OldObject: old}, rejection: "Invalid",
+		{name: "incomplete", item: Update{Object: object("", `,"spec":{"color":"blue"}`), Old: old}, rejection: "Invalid",
 			found: []string{"/metadata/resourceVersion", "/metadata/resourceVersion"}, ratcheted: []string{"/status/phase"}},
-		{name: "completed", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","spec":{"color":"blue"}}`)), OldObject: old}, o: EvaluationOptions{CompleteMetadata: true},
+		{name: "completed", item: Update{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","spec":{"color":"blue"}}`)), Old: old}, o: ValidateOptions{CompleteMetadata: true},
 			ratcheted: []string{"/status/phase"}},
-		{name: "status", item: Item{Object: object(version, `,"status":{"size":1}`), OldObject: old, Subresource: "status"}},
-		{name: "status as it was", item: Item{Object: object(version, `,"status":{"phase":"b"}`), OldObject: old, Subresource: "status"}, ratcheted: []string{"/status/phase"}},
-		{name: "no status there", item: Item{Version: "v1alpha1", Object: object(version, ``), OldObject: old, Subresource: "status"}, rejection: "NotFound", found: []string{""}},
+		{name: "status", item: Update{Object: object(version, `,"status":{"size":1}`), Old: old, Subresource: "status"}},
+		{name: "status as it was", item: Update{Object: object(version, `,"status":{"phase":"b"}`), Old: old, Subresource: "status"}, ratcheted: []string{"/status/phase"}},
+		{name: "no status there", item: Update{Version: "v1alpha1", Object: object(version, ``), Old: old, Subresource: "status"}, rejection: "NotFound", found: []string{""}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			v, err := d.Validate(context.Background(), tt.item, tt.o)
@@ -58,7 +58,7 @@ status: {phase: b}
 			checkPointers(t, "found", v.Violations, tt.found)
 			checkPointers(t, "ratcheted", v.Ratcheted, tt.ratcheted)
 			for _, f := range v.Ratcheted {
-				if inText := f.Pointer == "/spec/color" || tt.item.Subresource != ""; inText != (f.Position != nil) {
+				if inText := f.Pointer == "/spec/color" || tt.item.(Update).Subresource != ""; inText != (f.Position != nil) {
 					t.Errorf("%s: position %v", f.Pointer, f.Position)
 				}
 			}
@@ -95,7 +95,7 @@ func TestUpdateKeepsOrder(t *testing.T) {
 		{`{` + head + `"status":{"b":2},"a":1,` + meta + `}`, `{` + head + `"status":{"b":1},"a":1,"metadata"`},
 		{`{` + head + `"a":1,` + meta + `}`, `{` + head + `"a":1,"metadata"`},
 	} {
-		v, err := d.Admit(context.Background(), Item{Object: JSON([]byte(c.sent)), OldObject: old}, EvaluationOptions{})
+		v, err := d.Admit(context.Background(), Update{Object: JSON([]byte(c.sent)), Old: old}, AdmitOptions{})
 		if err != nil || !v.Allowed {
 			t.Fatalf("%v, %+v", err, v)
 		}

@@ -31,9 +31,6 @@ type Verdict struct {
 	// Warnings are those that an API server sends as Warning headers, and crdeval's own: see Warning.Type. TextsOf
 	// returns the texts.
 	Warnings []Warning
-	// StrictErrors, for StageBody and StageBodyAndValidate, are the errors of strict decoding: duplicate fields, then
-	// unknown ones. They are empty for FieldValidationIgnore.
-	StrictErrors []string
 	// Pruned are the removed fields that the schema does not declare, and unknown fields of metadata. Fields below a
 	// removed field are not listed. Of dropped nulls, only those that a conversion to another version drops are listed.
 	Pruned []FieldChange
@@ -43,37 +40,27 @@ type Verdict struct {
 	// Limits.MaxViolations, or their texts and values Limits.MaxViolationBytes.
 	OmittedChanges int
 	// Object, for Admit, is the answer to the client: StoredObject as it is read from storage, in the version of the
-	// request. For a write to scale it is the Scale; for StageDecode it is what mutating admission receives. It is JSON
+	// request. For a write to scale it is the Scale; for Decode it is what mutating admission receives. It is JSON
 	// without white space, in the key order of the input, with new keys sorted at the end. It is nil for a rejected
-	// write, and if the View excludes it. It may share memory with the Item's documents. It has no
-	// metadata.resourceVersion and no selfLink, which the storage sets, except for StageDecode, StageBody,
-	// StageValidate, StageBodyAndValidate, and if Deletes is set.
+	// write, and if the View excludes it. It may share memory with the documents of the write. It has no
+	// metadata.resourceVersion and no selfLink, which the storage sets, except for Decode and if Deletes is set.
 	Object []byte
 	// StoredObject, for Admit, is the object in the storage version. It is nil if it is the same JSON value as Object,
-	// without Object, and for StageValidate.
+	// without Object.
 	StoredObject []byte
-	// OldObject, for StageDecode, is the old object in the version of the request, as mutating admission receives it.
+	// OldObject, for Decode, is the old object in the version of the request, as mutating admission receives it.
 	OldObject []byte
 	// Unchanged, for Admit, reports that the update stores what is stored already, so that an API server does not write
-	// it: the resourceVersion stays the same. With Item.OldDecoded, the stored bytes are unknown: then it reports that
+	// it: the resourceVersion stays the same. With Update.OldDecoded, the stored bytes are unknown: then it reports that
 	// the update changes nothing in the version of the request. Differences of resourceVersion and selfLink do not
 	// count, nor do those of the order of keys.
 	Unchanged bool
-	// ReadsAsWritten, for StageValidate, reports that the storage version is that of the request, and that Read of Object
-	// returns Object. It is false if the evaluator does not know. For StageBodyAndValidate, it applies to the object of
-	// StageValidate, and is false unless Valid is true.
-	ReadsAsWritten bool
-	// Valid, for StageBodyAndValidate, reports that StageValidate accepts Object, changes only its status and metadata as
-	// the strategy of an API server does, and has the warnings in Warnings. This holds for every well-formed value of the
-	// uid, the times, the generation, the namespace and the managed fields that a server sets. For an update, it holds only
-	// while the stored object is the OldObject. Valid is false if the evaluator does not know: then StageValidate decides.
-	Valid bool
 	// Deletes, for Admit, reports that the update removes the last finalizer of an object that is being deleted: the
 	// API server deletes it instead of storing it. Object is still the answer.
 	Deletes bool
-	// Status is the metav1.Status of the rejection as JSON, if EvaluationOptions.WithStatus is set.
+	// Status is the metav1.Status of the rejection as JSON, if the options have WithStatus.
 	Status []byte
-	// Presentation is what EvaluationOptions.Include asks for. It is nil for a rejected write.
+	// Presentation is what AdmitOptions.Include asks for. It is nil for a rejected write.
 	Presentation *Presentation
 	// Revision is Definition.Revision.
 	Revision string
@@ -82,7 +69,7 @@ type Verdict struct {
 // Transformed is the result of Prune, Default, Read and Convert.
 type Transformed struct {
 	// Object is JSON without white space, in the key order of the input, with new keys sorted at the end. It is nil if
-	// the View excludes it. It may share memory with the Item's documents.
+	// the View excludes it. It may share memory with the documents of the write.
 	Object []byte
 	// Changed reports whether Object differs from the document as a value: 1.0 that became 1 is a change, white space
 	// is not.
@@ -92,7 +79,7 @@ type Transformed struct {
 	Defaulted      []FieldChange
 	OmittedChanges int
 	Warnings       []Warning
-	// Presentation is what EvaluationOptions.Include asks of Read.
+	// Presentation is what ReadOptions.Include asks for.
 	Presentation *Presentation
 	// Revision is Definition.Revision.
 	Revision string

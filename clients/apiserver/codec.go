@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 )
 
 // storedCBOR encodes and recognizes stored objects in CBOR.
@@ -48,7 +49,7 @@ func (c storageCodec) Decode(data []byte, _ *schema.GroupVersionKind, into runti
 			return nil, nil, err
 		}
 	}
-	out, err := c.definition.Read(background, engine.Item{Object: engine.JSON(data)}, engine.EvaluationOptions{TargetVersion: c.kind.Version})
+	out, err := c.definition.Read(background, engine.JSON(data), engine.ReadOptions{TargetVersion: c.kind.Version})
 	if err != nil {
 		return nil, nil, unconverted(err)
 	}
@@ -92,7 +93,7 @@ func convert(d Definition, u *unstructured.Unstructured, to string) (*unstructur
 	if err != nil {
 		return nil, err
 	}
-	out, err := d.Convert(background, engine.Item{Version: from, Object: engine.JSON(text)}, engine.EvaluationOptions{TargetVersion: to})
+	out, err := d.Convert(background, engine.JSON(text), to, engine.TransformOptions{Version: from})
 	if err != nil {
 		return nil, unconverted(err)
 	}
@@ -130,20 +131,19 @@ func (d bodyDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into
 	if err != nil {
 		return nil, kind, err
 	}
-	o := engine.EvaluationOptions{
-		Stage: engine.StageBody, View: engine.ViewChanged, FieldValidation: engine.FieldValidationIgnore,
-	}
+	o := kubeserver.WriteOptions{View: engine.ViewChanged, FieldValidation: engine.FieldValidationIgnore}
 	if d.strict {
 		o.FieldValidation = engine.FieldValidationWarn // with StrictErrors: the handler decides whether they reject
 	}
 	out := outcomeOf(d.ctx)
 	out.unevaluated, out.speculation = nil, nil // of an earlier attempt of a patch
-	item := engine.Item{Version: d.kind.Version, Object: document}
-	s := d.speculate(&item)
+	s, w := d.speculate(document)
+	var v kubeserver.BodyAndValidateVerdict
 	if s != nil {
-		o.Stage = engine.StageBodyAndValidate
+		v, err = d.definition.BodyAndValidate(d.ctx, w, o)
+	} else {
+		v.BodyVerdict, err = d.definition.Body(d.ctx, d.kind.Version, document, o)
 	}
-	v, err := d.definition.Admit(d.ctx, item, o)
 	switch {
 	case err != nil:
 		// Handlers answer errors of decoders with 400 or 422. The object is decoded without the evaluator instead, and
@@ -164,7 +164,7 @@ func (d bodyDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into
 		of := u.GroupVersionKind()
 		kind = &of
 	}
-	if v.Valid {
+	if v.ValidateAccepts {
 		s.decoded, s.warnings, s.readsAsWritten = v.Object, engine.TextsOf(v.Warnings), v.ReadsAsWritten
 		out.speculation = s
 	}

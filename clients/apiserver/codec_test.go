@@ -15,6 +15,7 @@ import (
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 )
 
 var lampKind = schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Lamp"}
@@ -108,8 +109,8 @@ type down struct{ Definition }
 
 var errDown = errors.New("the evaluator is down")
 
-func (down) Admit(context.Context, engine.Item, engine.EvaluationOptions) (*engine.Verdict, error) {
-	return nil, errDown
+func (down) Body(context.Context, string, engine.Document, kubeserver.WriteOptions) (kubeserver.BodyVerdict, error) {
+	return kubeserver.BodyVerdict{}, errDown
 }
 
 // decoder returns the decoder of strict bodies in JSON.
@@ -275,9 +276,9 @@ type reads struct {
 	n *int
 }
 
-func (d reads) Read(ctx context.Context, item engine.Item, o engine.EvaluationOptions) (*engine.Transformed, error) {
+func (d reads) Read(ctx context.Context, object engine.Document, o engine.ReadOptions) (*engine.Transformed, error) {
 	*d.n++
-	return d.Definition.Read(ctx, item, o)
+	return d.Definition.Read(ctx, object, o)
 }
 
 // TestWritten: the store and the watch cache get an object that was written without a call of Read, and each a copy of its

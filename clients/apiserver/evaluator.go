@@ -19,6 +19,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 )
 
 // Evaluator compiles CRDs. It is safe for concurrent use.
@@ -39,17 +40,20 @@ type Remote interface {
 }
 
 // Definition evaluates the objects of a CRD. It is immutable and safe for concurrent use. The methods do what those of
-// engine.Definition, and the functions of package publish, do. The errors are an *engine.Error, or an APIStatus that is
-// the response to the client.
+// engine.Definition, and the functions of the packages kubeserver and publish, do. The errors are an *engine.Error, or an
+// APIStatus that is the response to the client.
 //
-// The server sets the options FieldValidation, KeepNulls, Stage, TargetVersion, View and WithStatus. Its items have
-// Version, Object, OldObject, OldDecoded, Subresource, Namespace and Name. It reads Rejection, Status, Warnings,
-// StrictErrors, Object, ReadsAsWritten and Valid of a verdict. A Definition may ignore other options and fields.
+// The server sets the options FieldValidation, TargetVersion, View and WithStatus. It reads Rejection, Status, Warnings
+// and Object of a verdict, and what package kubeserver adds. A Definition may ignore other options and fields.
 type Definition interface {
-	Admit(ctx context.Context, item engine.Item, o engine.EvaluationOptions) (*engine.Verdict, error)
-	Read(ctx context.Context, item engine.Item, o engine.EvaluationOptions) (*engine.Transformed, error)
-	Convert(ctx context.Context, item engine.Item, o engine.EvaluationOptions) (*engine.Transformed, error)
-	Default(ctx context.Context, item engine.Item, o engine.EvaluationOptions) (*engine.Transformed, error)
+	Body(ctx context.Context, version string, object engine.Document, o kubeserver.WriteOptions) (kubeserver.BodyVerdict, error)
+	BodyAndValidate(
+		ctx context.Context, w engine.ObjectWrite, o kubeserver.WriteOptions,
+	) (kubeserver.BodyAndValidateVerdict, error)
+	Validate(ctx context.Context, w engine.ObjectWrite, o kubeserver.WriteOptions) (kubeserver.ValidateVerdict, error)
+	SetDefaults(ctx context.Context, object engine.Document, o engine.TransformOptions) (*engine.Transformed, error)
+	Read(ctx context.Context, object engine.Document, o engine.ReadOptions) (*engine.Transformed, error)
+	Convert(ctx context.Context, object engine.Document, to string, o engine.TransformOptions) (*engine.Transformed, error)
 	// FieldManagement, SelectableFields and Select call no other process: the watch cache drops an event if it cannot
 	// select the fields of its object.
 	FieldManagement(version string) (engine.FieldManagement, error)
@@ -112,6 +116,30 @@ func (d inProcess) PrintTable(ctx context.Context, version string, objects []eng
 		return nil, err
 	}
 	return t.JSON(), nil
+}
+
+func (d inProcess) Body(
+	ctx context.Context, version string, object engine.Document, o kubeserver.WriteOptions,
+) (kubeserver.BodyVerdict, error) {
+	return kubeserver.Body(ctx, d.Definition, version, object, o)
+}
+
+func (d inProcess) BodyAndValidate(
+	ctx context.Context, w engine.ObjectWrite, o kubeserver.WriteOptions,
+) (kubeserver.BodyAndValidateVerdict, error) {
+	return kubeserver.BodyAndValidate(ctx, d.Definition, w, o)
+}
+
+func (d inProcess) Validate(
+	ctx context.Context, w engine.ObjectWrite, o kubeserver.WriteOptions,
+) (kubeserver.ValidateVerdict, error) {
+	return kubeserver.Validate(ctx, d.Definition, w, o)
+}
+
+func (d inProcess) SetDefaults(
+	ctx context.Context, object engine.Document, o engine.TransformOptions,
+) (*engine.Transformed, error) {
+	return kubeserver.SetDefaults(ctx, d.Definition, object, o)
 }
 
 func (d inProcess) Models(ctx context.Context) ([]byte, error) {

@@ -77,7 +77,7 @@ func (d defaulter) fill(u *unstructured.Unstructured) error {
 	if err != nil {
 		return err
 	}
-	out, err := d.definition.Default(d.ctx, engine.Item{Object: engine.JSON(text)}, engine.EvaluationOptions{KeepNulls: true})
+	out, err := d.definition.SetDefaults(d.ctx, engine.JSON(text), engine.TransformOptions{})
 	if err != nil || !out.Changed {
 		return err
 	}

@@ -53,7 +53,7 @@ func TestConverter(t *testing.T) {
 // undefaulting is a Definition whose evaluator does not answer calls of Default.
 type undefaulting struct{ Definition }
 
-func (undefaulting) Default(context.Context, engine.Item, engine.EvaluationOptions) (*engine.Transformed, error) {
+func (undefaulting) SetDefaults(context.Context, engine.Document, engine.TransformOptions) (*engine.Transformed, error) {
 	return nil, errDown
 }
 

@@ -21,31 +21,31 @@ type speculation struct {
 	readsAsWritten bool
 }
 
-// speculate adds the old object and the target of the request to the item of a body. It returns nil if they are
-// unknown.
-func (d bodyDecoder) speculate(item *engine.Item) *speculation {
+// speculate returns the write of a request with this body. It returns nil if the old object or the target of the request
+// are unknown.
+func (d bodyDecoder) speculate(body engine.Document) (*speculation, engine.ObjectWrite) {
 	info, ok := genericapirequest.RequestInfoFrom(d.ctx)
 	if !ok || d.store == nil {
-		return nil
+		return nil, nil
 	}
 	switch info.Verb {
 	case "create":
-		item.Namespace = info.Namespace
-		return &speculation{}
+		return &speculation{}, engine.Create{Version: d.kind.Version, Object: body, Namespace: info.Namespace}
 	case "update", "patch":
 		old := d.store.cachedObject(d.ctx, info.Namespace, info.Name)
 		if old == nil {
-			return nil
+			return nil, nil
 		}
 		text, err := marshal(withoutManagedFields(old))
 		if err != nil {
-			return nil
+			return nil, nil
 		}
-		item.Namespace, item.Name, item.Subresource = info.Namespace, info.Name, info.Subresource
-		item.OldObject, item.OldDecoded = engine.JSON(text), true
-		return &speculation{subresource: info.Subresource, oldVersion: old.GetResourceVersion()}
+		return &speculation{subresource: info.Subresource, oldVersion: old.GetResourceVersion()}, engine.Update{
+			Version: d.kind.Version, Object: body, Old: engine.JSON(text), OldDecoded: true, Subresource: info.Subresource,
+			Namespace: info.Namespace, Name: info.Name,
+		}
 	}
-	return nil
+	return nil, nil
 }
 
 // cachedObject returns an object of the watch cache, which may be outdated and must not be changed. It returns nil for

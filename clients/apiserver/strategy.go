@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 )
 
 // strategy finishes the writes to an endpoint: crdeval prepares and validates the object in one call. The verdict is in the outcome of the context, because a strategy can return only field errors.
@@ -103,27 +104,18 @@ func (s *strategy) finish(ctx context.Context, obj, before runtime.Object) {
 		s.expectWrite(u, out.speculation.readsAsWritten)
 		return
 	}
-	item := engine.Item{Version: s.version, Subresource: s.subresource, Namespace: genericapirequest.NamespaceValue(ctx), Name: u.GetName()}
-	text, err := marshal(u)
-	item.Object = engine.JSON(text)
-	if err == nil && old != nil {
-		item.Name = old.GetName() // mutating admission can change that of the new object
-		text, err = marshal(withoutManagedFields(old))
-		item.OldObject, item.OldDecoded = engine.JSON(text), true
-	}
+	w, err := s.write(ctx, u, old)
 	if err != nil {
 		out.err = apierrors.NewInternalError(err)
 		return
 	}
-	v, err := s.definition.Admit(ctx, item, engine.EvaluationOptions{
-		Stage: engine.StageValidate, View: engine.ViewChanged, WithStatus: true,
-	})
+	v, err := s.definition.Validate(ctx, w, kubeserver.WriteOptions{View: engine.ViewChanged, WithStatus: true})
 	if err != nil {
 		out.err = unevaluated(err)
 		return
 	}
 	out.warnings = engine.TextsOf(v.Warnings)
-	if out.err = rejected(v); out.err != nil {
+	if out.err = rejected(v.Verdict); out.err != nil {
 		return
 	}
 	if v.Object != nil {
@@ -133,6 +125,23 @@ func (s *strategy) finish(ctx context.Context, obj, before runtime.Object) {
 		}
 	}
 	s.expectWrite(u, v.ReadsAsWritten)
+}
+
+// write returns the write of an object. old is nil for a creation.
+func (s *strategy) write(ctx context.Context, u, old *unstructured.Unstructured) (engine.ObjectWrite, error) {
+	text, err := marshal(u)
+	if err != nil {
+		return nil, err
+	}
+	namespace := genericapirequest.NamespaceValue(ctx)
+	if old == nil {
+		return engine.Create{Version: s.version, Object: engine.JSON(text), Namespace: namespace, Name: u.GetName()}, nil
+	}
+	before, err := marshal(withoutManagedFields(old))
+	return engine.Update{
+		Version: s.version, Object: engine.JSON(text), Old: engine.JSON(before), OldDecoded: true, Subresource: s.subresource,
+		Namespace: namespace, Name: old.GetName(), // mutating admission can change that of the new object
+	}, err
 }
 
 // expectWrite notes an object that will be stored, if it reads as it is written. It is then not decoded again.

@@ -10,25 +10,28 @@ import (
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 )
 
-// admitted records the last call of Admit.
-type admitted struct {
+// validated records the last call of Validate.
+type validated struct {
 	Definition
-	item    engine.Item
-	verdict *engine.Verdict
+	write   engine.ObjectWrite
+	verdict kubeserver.ValidateVerdict
 }
 
-func (d *admitted) Admit(ctx context.Context, item engine.Item, o engine.EvaluationOptions) (v *engine.Verdict, err error) {
-	d.item = item
-	d.verdict, err = d.Definition.Admit(ctx, item, o)
+func (d *validated) Validate(
+	ctx context.Context, w engine.ObjectWrite, o kubeserver.WriteOptions,
+) (v kubeserver.ValidateVerdict, err error) {
+	d.write = w
+	d.verdict, err = d.Definition.Validate(ctx, w, o)
 	return d.verdict, err
 }
 
 // TestUnchanged: the evaluator returns no object for usual writes, because the strategy sets the generation before, and
 // receives no managed fields of the old object.
 func TestUnchanged(t *testing.T) {
-	d := &admitted{Definition: lamps(t)}
+	d := &validated{Definition: lamps(t)}
 	s := &strategy{definition: d, version: "v1", namespaced: true, written: &writtenObjects{}}
 	ctx := withOutcome(genericapirequest.WithNamespace(t.Context(), "n"))
 	read := func(watts string) *unstructured.Unstructured {
@@ -56,8 +59,8 @@ func TestUnchanged(t *testing.T) {
 		if u.GetGeneration() != c.generation || u.GetManagedFields() == nil {
 			t.Errorf("%s: metadata %v", c.watts, u.Object["metadata"])
 		}
-		if strings.Contains(string(d.item.OldObject.JSON), "managedFields") || old.GetManagedFields() == nil {
-			t.Errorf("old object %s", d.item.OldObject.JSON)
+		if strings.Contains(string(d.write.(engine.Update).Old.JSON), "managedFields") || old.GetManagedFields() == nil {
+			t.Errorf("old object %s", d.write.(engine.Update).Old.JSON)
 		}
 	}
 }

@@ -224,10 +224,12 @@ func (w *Write) verdict(ctx context.Context, d *engine.Definition, missing strin
 			Message: "the server could not find the requested resource", Cause: missing,
 		}}, nil
 	}
-	item := engine.Item{Version: w.Version, Object: engine.JSON(w.Object), Subresource: w.Subresource}
-	if w.OldObject != nil {
-		item.OldObject = engine.JSON(w.OldObject)
+	o := engine.ValidateOptions{FieldValidation: engine.FieldValidationStrict}
+	if w.OldObject == nil {
+		return d.Validate(ctx, engine.Create{Version: w.Version, Object: engine.JSON(w.Object)}, o)
 	}
-	return d.Validate(ctx, item, engine.EvaluationOptions{
-		FieldValidation: engine.FieldValidationStrict, CompleteMetadata: w.OldObject != nil})
+	o.CompleteMetadata = true
+	return d.Validate(ctx, engine.Update{
+		Version: w.Version, Object: engine.JSON(w.Object), Old: engine.JSON(w.OldObject), Subresource: w.Subresource,
+	}, o)
 }

@@ -66,13 +66,15 @@ func counterexamplesWith(t *testing.T, old, new []byte, o diff.SearchOptions) (
 		if missing := c.Found.New.Rejection; missing != nil && strings.HasSuffix(missing.Cause, "have other URLs") {
 			continue
 		}
-		item := engine.Item{Version: c.Found.Version, Object: engine.JSON(c.Found.Object), Subresource: c.Found.Subresource}
+		var item engine.Write = engine.Create{Version: c.Found.Version, Object: engine.JSON(c.Found.Object)}
 		if c.Found.OldObject != nil {
-			item.OldObject = engine.JSON(c.Found.OldObject)
+			item = engine.Update{
+				Version: c.Found.Version, Object: engine.JSON(c.Found.Object), Old: engine.JSON(c.Found.OldObject),
+				Subresource: c.Found.Subresource,
+			}
 		}
 		for i, d := range both {
-			v, err := d.Validate(t.Context(), item, engine.EvaluationOptions{FieldValidation: engine.FieldValidationStrict,
-				CompleteMetadata: true})
+			v, err := d.Validate(t.Context(), item, engine.ValidateOptions{FieldValidation: engine.FieldValidationStrict, CompleteMetadata: true})
 			if allowed := err == nil && v.Allowed; allowed != (i == 0 || c.Ignored != nil) {
 				t.Errorf("%s: the CRD %d answers %+v, %v to %s", result.Changes[c.Change].Kind, i, v, err, c.Found.Object)
 			}

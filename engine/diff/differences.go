@@ -32,13 +32,15 @@ type FieldDifference struct {
 // results compares the objects that both definitions return: at the own version, at the others that both serve, and
 // after storage.
 func (r *replay) results() {
-	item := engine.Item{Version: r.item.Version, Object: r.item.Object}
-	before, err := r.old.Read(r.ctx, item, engine.EvaluationOptions{})
+	read := func(d *engine.Definition, target string) (*engine.Transformed, error) {
+		return d.Read(r.ctx, r.item.Object, engine.ReadOptions{Version: r.item.Version, TargetVersion: target})
+	}
+	before, err := read(r.old, "")
 	if err != nil {
 		r.failInternal("under the old definition", err)
 		return // the verdicts report that it cannot be decoded
 	}
-	after, err := r.new.Read(r.ctx, item, engine.EvaluationOptions{})
+	after, err := read(r.new, "")
 	if err != nil {
 		r.failInternal("under the new definition", err)
 		return
@@ -67,7 +69,7 @@ func (r *replay) results() {
 		other := compiled.Of(r.old).Version(v.Name)
 		if v.Name != own && other != nil && (v.Served || v.Storage) && (other.Served || other.Storage) {
 			r.converted(v.Name, func(*engine.Definition) string { return "at " + v.Name }, func(d *engine.Definition) (*engine.Transformed, error) {
-				return d.Read(r.ctx, item, engine.EvaluationOptions{TargetVersion: v.Name})
+				return read(d, v.Name)
 			})
 		}
 	}
@@ -76,13 +78,13 @@ func (r *replay) results() {
 	}
 	r.converted(own, func(d *engine.Definition) string { return "stored at " + d.StorageVersion() }, func(d *engine.Definition) (*engine.Transformed, error) {
 		if d.StorageVersion() == own {
-			return d.Read(r.ctx, item, engine.EvaluationOptions{})
+			return read(d, "")
 		}
-		stored, err := d.Read(r.ctx, item, engine.EvaluationOptions{TargetVersion: d.StorageVersion()})
+		stored, err := read(d, d.StorageVersion())
 		if err != nil {
 			return nil, err
 		}
-		return d.Read(r.ctx, engine.Item{Object: engine.JSON(stored.Object)}, engine.EvaluationOptions{TargetVersion: own})
+		return d.Read(r.ctx, engine.JSON(stored.Object), engine.ReadOptions{TargetVersion: own})
 	})
 }
 

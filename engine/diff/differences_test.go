@@ -25,7 +25,7 @@ func TestManyDifferences(t *testing.T) {
 	object := engine.JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"x","namespace":"default"},"spec":{` +
 		fields.String()[1:] + `}}`))
 	closed, open := compileYAML(t, thing("{type: object}", "")), compileYAML(t, thing("{type: object, x-kubernetes-preserve-unknown-fields: true}", ""))
-	replayed, err := diff.Replay(ctx, closed, open, []engine.Item{{Object: object}}, engine.FieldValidationWarn)
+	replayed, err := diff.Replay(ctx, closed, open, []engine.ObjectWrite{engine.Create{Object: object}}, engine.FieldValidationWarn)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,7 +81,7 @@ func ExampleCounterexamples() {
 func ExampleReplay() {
 	object := engine.JSON([]byte(`{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"nightly"},` +
 		`"spec":{"replicas":7}}`))
-	results, err := diff.Replay(context.Background(), compile(crd), compile(stricter), []engine.Item{{Object: object}},
+	results, err := diff.Replay(context.Background(), compile(crd), compile(stricter), []engine.ObjectWrite{engine.Create{Object: object}},
 		engine.FieldValidationWarn)
 	if err != nil {
 		log.Fatal(err)

@@ -25,7 +25,7 @@ func TestPanicsAreErrors(t *testing.T) {
 			return err
 		},
 		"Replay": func() error { // each method of the definition dereferences nil
-			all, _ := diff.Replay(t.Context(), d, &engine.Definition{}, []engine.Item{{Object: object}}, engine.FieldValidationWarn)
+			all, _ := diff.Replay(t.Context(), d, &engine.Definition{}, []engine.ObjectWrite{engine.Create{Object: object}}, engine.FieldValidationWarn)
 			return all[0].Err
 		},
 	} {

@@ -138,11 +138,11 @@ var generated = []string{
 // valid returns an object as it is read, nil if a definition does not accept it as that.
 func valid(t *testing.T, d *engine.Definition, object []byte) []byte {
 	t.Helper()
-	read, err := d.Read(t.Context(), engine.Item{Object: engine.JSON(object)}, engine.EvaluationOptions{})
+	read, err := d.Read(t.Context(), engine.JSON(object), engine.ReadOptions{})
 	if err != nil {
 		return nil
 	}
-	v, err := d.Validate(t.Context(), engine.Item{Object: engine.JSON(read.Object)}, engine.EvaluationOptions{AsGiven: true, CompleteMetadata: true})
+	v, err := d.Validate(t.Context(), engine.Create{Object: engine.JSON(read.Object)}, engine.ValidateOptions{AsGiven: true, CompleteMetadata: true})
 	if err != nil || !v.Allowed {
 		return nil
 	}

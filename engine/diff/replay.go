@@ -58,21 +58,29 @@ type ReplayResult struct {
 
 // Replay evaluates objects under two revisions of a CRD and returns the differences, one ReplayResult for each item. An
 // item is an object as storage has it, as a client reads it or as a manifest has it. It is evaluated as if it were
-// written anew, including its status. An item with an OldObject or a Subresource is that update.
+// written anew, including its status. An Update is evaluated as it is.
 //
 // Unknown and duplicate fields are handled as validation says. Metadata is completed as with
-// engine.EvaluationOptions.CompleteMetadata. The error is that of a context that ended; errors of one item are in its
+// engine.ValidateOptions.CompleteMetadata. The error is that of a context that ended; errors of one item are in its
 // result.
-func Replay(ctx context.Context, old, new *engine.Definition, items []engine.Item, validation engine.FieldValidation) (
+func Replay(ctx context.Context, old, new *engine.Definition, items []engine.ObjectWrite, validation engine.FieldValidation) (
 	_ []ReplayResult, err error) {
 	defer engine.Recover(&err)
 	if old == nil || new == nil {
 		return nil, invalid("a definition is missing: replay takes an old and a new one")
 	}
 	all := make([]ReplayResult, len(items))
-	o := engine.EvaluationOptions{FieldValidation: validation, CompleteMetadata: true}
 	for i := range items {
-		r := replay{ctx: ctx, old: old, new: new, item: items[i], options: o}
+		r := replay{ctx: ctx, old: old, new: new, options: engine.ValidateOptions{FieldValidation: validation, CompleteMetadata: true}}
+		switch w := items[i].(type) {
+		case engine.Create:
+			r.item = w
+		case engine.Update:
+			r.item = engine.Create{Object: w.Object, Version: w.Version, Namespace: w.Namespace, Name: w.Name}
+			r.update = &w
+		default:
+			return nil, invalid("items[%d]: replay takes a Create or an Update", i)
+		}
 		r.run()
 		if err := ctx.Err(); err != nil {
 			return nil, compiled.Error(compiled.Failed(admission.Deadline, "the call ended before all items were replayed", err))
@@ -90,8 +98,9 @@ type replay struct {
 	ReplayResult
 	ctx      context.Context
 	old, new *engine.Definition
-	item     engine.Item
-	options  engine.EvaluationOptions
+	item     engine.Create
+	update   *engine.Update // that the item is, or nil
+	options  engine.ValidateOptions
 	bytes    int // of the values in Differences
 }
 
@@ -146,11 +155,12 @@ func (r *replay) failInternal(where string, err error) {
 
 // isAcceptedUnchanged reports whether the new definition accepts an update of the stored object that changes nothing.
 func (r *replay) isAcceptedUnchanged() bool {
-	again := r.item
-	if !again.OldObject.Absent() {
-		again.Object = again.OldObject
+	again := engine.Update{Object: r.item.Object, Version: r.item.Version, Namespace: r.item.Namespace, Name: r.item.Name}
+	if r.update != nil {
+		again = *r.update
+		again.Object = again.Old
 	}
-	again.OldObject, _ = inStorage(r.new, again.Object, again, "")
+	again.Old, _ = inStorage(r.new, again.Object, r.item, "")
 	v, err := r.new.Validate(r.ctx, again, r.options)
 	r.failInternal("under the new definition, unchanged", err)
 	return err == nil && v.Allowed
@@ -160,7 +170,11 @@ func (r *replay) isAcceptedUnchanged() bool {
 // update. An object whose version the definition does not have or serve counts as rejected: there is an error and a
 // Verdict. For other errors the Verdict is nil.
 func (r *replay) evaluate(where string, d *engine.Definition) (*engine.Verdict, error) {
-	v, err := d.Validate(r.ctx, r.item, r.options)
+	var whole engine.Write = r.item
+	if r.update != nil {
+		whole = *r.update
+	}
+	v, err := d.Validate(r.ctx, whole, r.options)
 	if write, ok := r.statusWrite(where, d); err == nil && ok {
 		var status *engine.Verdict
 		if status, err = d.Validate(r.ctx, write, r.options); err == nil && !status.Allowed {
@@ -199,23 +213,24 @@ func union(list, more []engine.Violation) []engine.Violation {
 
 // statusWrite returns the update that adds its status to an object. ok is false for an item that is an update, and
 // without a status or a status subresource.
-func (r *replay) statusWrite(where string, d *engine.Definition) (engine.Item, bool) {
+func (r *replay) statusWrite(where string, d *engine.Definition) (engine.Update, bool) {
 	item := r.item
 	apiVersion, _, err := engine.TypeMetaOf(item.Object, compiled.Of(d).Limits)
-	if err != nil || !item.OldObject.Absent() {
-		return engine.Item{}, false
+	if err != nil || r.update != nil {
+		return engine.Update{}, false
 	}
 	if v := compiled.Of(d).Version(cmp.Or(item.Version, versionOf(apiVersion))); v == nil || !v.HasStatus {
-		return engine.Item{}, false
+		return engine.Update{}, false
 	}
-	read, err := d.Read(r.ctx, engine.Item{Version: item.Version, Object: item.Object}, engine.EvaluationOptions{})
+	read, err := d.Read(r.ctx, item.Object, engine.ReadOptions{Version: item.Version})
 	if err != nil {
 		r.failInternal(where, err)
-		return engine.Item{}, false
+		return engine.Update{}, false
 	}
 	old, had := inStorage(d, engine.JSON(read.Object), item, "status")
-	item.OldObject, item.Subresource = old, "status"
-	return item, had
+	return engine.Update{
+		Object: item.Object, Old: old, Subresource: "status", Version: item.Version, Namespace: item.Namespace, Name: item.Name,
+	}, had
 }
 
 // versionOf returns the version of an apiVersion.

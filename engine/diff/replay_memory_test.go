@@ -19,7 +19,7 @@ func TestReplayWithoutMemory(t *testing.T) {
 	object := `{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"x"},"spec":{"list":[` +
 		strings.Repeat("0,", 200_000) + `0]}}`
 	errNoMemory := errors.New("no memory")
-	items := []engine.Item{{Object: engine.JSON([]byte(object))}}
+	items := []engine.ObjectWrite{engine.Create{Object: engine.JSON([]byte(object))}}
 	all, err := diff.Replay(t.Context(), old, new, items, engine.FieldValidationWarn)
 	if err != nil || !slices.Contains(all[0].Outcomes, diff.NewlyRejected) {
 		t.Fatal(all, err)

@@ -11,7 +11,7 @@ import (
 
 // inStorage returns an object completed as a stored one: with a name, a namespace and a resourceVersion, and without
 // the member named without. had reports whether the object had that member.
-func inStorage(d *engine.Definition, object engine.Document, item engine.Item, without string) (stored engine.Document, had bool) {
+func inStorage(d *engine.Definition, object engine.Document, item engine.Create, without string) (stored engine.Document, had bool) {
 	text := object.JSON
 	if object.YAML != nil {
 		var err error

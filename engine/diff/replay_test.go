@@ -81,7 +81,7 @@ func TestReplay(t *testing.T) {
 				t.Fatal("nothing changed")
 			}
 			all, err := diff.Replay(t.Context(), compileYAML(t, []byte(replayedCRD)), compileYAML(t, []byte(changed)),
-				[]engine.Item{{Object: engine.JSON(fmt.Appendf(nil, object, tc.object))}}, engine.FieldValidationWarn)
+				[]engine.ObjectWrite{engine.Create{Object: engine.JSON(fmt.Appendf(nil, object, tc.object))}}, engine.FieldValidationWarn)
 			if err != nil || len(all) != 1 || all[0].Err != nil {
 				t.Fatalf("%+v %v", all, err)
 			}
@@ -108,7 +108,7 @@ func TestReplayVersions(t *testing.T) {
 	const next = "  - name: v2\n    served: true\n    storage: %s\n    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {i: {type: integer}%s}}}}}\n"
 	two := replayedCRD + fmt.Sprintf(next, "false", ", s: {type: string}")
 	old := compileYAML(t, []byte(two))
-	item := []engine.Item{{Object: engine.YAML([]byte("apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: t}\nspec: {i: 1, s: b}\n"))}}
+	item := []engine.ObjectWrite{engine.Create{Object: engine.YAML([]byte("apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: t}\nspec: {i: 1, s: b}\n"))}}
 	replay := func(new string) diff.ReplayResult {
 		t.Helper()
 		all, err := diff.Replay(t.Context(), old, compileYAML(t, []byte(new)), item, engine.FieldValidationWarn)
@@ -138,9 +138,9 @@ func TestReplayVersions(t *testing.T) {
 
 func TestReplayWhatCannotBe(t *testing.T) {
 	d := compileYAML(t, []byte(replayedCRD))
-	all, err := diff.Replay(t.Context(), d, d, []engine.Item{
-		{}, {Object: engine.JSON([]byte(`{`))}, {Object: engine.JSON([]byte(`{"apiVersion":"example.com/v9","kind":"Thing","metadata":{"name":"t"}}`))},
-		{Object: engine.JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"t"}}`))},
+	all, err := diff.Replay(t.Context(), d, d, []engine.ObjectWrite{
+		engine.Create{}, engine.Create{Object: engine.JSON([]byte(`{`))}, engine.Create{Object: engine.JSON([]byte(`{"apiVersion":"example.com/v9","kind":"Thing","metadata":{"name":"t"}}`))},
+		engine.Create{Object: engine.JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"t"}}`))},
 	}, engine.FieldValidationWarn)
 	if err != nil {
 		t.Fatal(err)
@@ -158,7 +158,7 @@ func TestReplayWhatCannotBe(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := diff.Replay(ended, d, d, []engine.Item{{}}, engine.FieldValidationWarn); engine.ReasonOf(err) != engine.ReasonItemDeadline {
+	if _, err := diff.Replay(ended, d, d, []engine.ObjectWrite{engine.Create{}}, engine.FieldValidationWarn); engine.ReasonOf(err) != engine.ReasonItemDeadline {
 		t.Error(err)
 	}
 }
@@ -194,7 +194,7 @@ spec:
 		for i, size := range tc.sizes {
 			object += fmt.Sprintf(`,"u%d":%q`, i, strings.Repeat("x", size))
 		}
-		out, err := diff.Replay(t.Context(), open, closed, []engine.Item{{Object: engine.JSON([]byte(object + "}"))}}, engine.FieldValidationWarn)
+		out, err := diff.Replay(t.Context(), open, closed, []engine.ObjectWrite{engine.Create{Object: engine.JSON([]byte(object + "}"))}}, engine.FieldValidationWarn)
 		if err != nil || out[0].Err != nil || len(out[0].Differences) != tc.reported || out[0].OmittedDifferences != tc.omitted || out[0].Differences[0].Pointer != "/u0" {
 			t.Errorf("%v: %v %v, %d differences, %d omitted", tc.sizes, err, out[0].Err, len(out[0].Differences), out[0].OmittedDifferences)
 		}

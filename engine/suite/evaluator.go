@@ -30,10 +30,10 @@ func (c *CRDs) Original() []byte {
 // Evaluator evaluates writes with the CRDs of a suite.
 type Evaluator interface {
 	// Admit evaluates a write of an object of a kind. An error says why it could not be evaluated.
-	Admit(ctx context.Context, apiVersion, kind string, item engine.Item, o engine.EvaluationOptions) (*engine.Verdict, error)
+	Admit(ctx context.Context, apiVersion, kind string, w engine.Write, o engine.AdmitOptions) (*engine.Verdict, error)
 	// ReadStored reads an object as an API server reads it from its storage, and validates the result with the options.
 	// It returns the fields that reading prunes, and the verdict.
-	ReadStored(ctx context.Context, apiVersion, kind string, object []byte, o engine.EvaluationOptions) (
+	ReadStored(ctx context.Context, apiVersion, kind string, object []byte, o engine.ValidateOptions) (
 		pruned []engine.FieldChange, v *engine.Verdict, err error)
 }
 
@@ -160,27 +160,27 @@ func (l *local) definition(apiVersion, kind string) (*engine.Definition, error) 
 }
 
 func (l *local) Admit(
-	ctx context.Context, apiVersion, kind string, item engine.Item, o engine.EvaluationOptions,
+	ctx context.Context, apiVersion, kind string, w engine.Write, o engine.AdmitOptions,
 ) (*engine.Verdict, error) {
 	d, err := l.definition(apiVersion, kind)
 	if err != nil {
 		return nil, err
 	}
-	return d.Admit(ctx, item, o)
+	return d.Admit(ctx, w, o)
 }
 
 func (l *local) ReadStored(
-	ctx context.Context, apiVersion, kind string, object []byte, o engine.EvaluationOptions,
+	ctx context.Context, apiVersion, kind string, object []byte, o engine.ValidateOptions,
 ) ([]engine.FieldChange, *engine.Verdict, error) {
 	d, err := l.definition(apiVersion, kind)
 	if err != nil {
 		return nil, nil, err
 	}
-	read, err := d.Read(ctx, engine.Item{Object: engine.JSON(object)}, engine.EvaluationOptions{})
+	read, err := d.Read(ctx, engine.JSON(object), engine.ReadOptions{})
 	if err != nil {
 		return nil, nil, err
 	}
-	v, err := d.Validate(ctx, engine.Item{Object: engine.JSON(read.Object)}, o)
+	v, err := d.Validate(ctx, engine.Create{Object: engine.JSON(read.Object)}, o)
 	return read.Pruned, v, err
 }
 

@@ -242,11 +242,13 @@ func (s *sampler) add(list *[]Sample, sub *goal.Subject, p search.Pair, c *Const
 	if one.OldObject, _, err = sub.Before(s.ctx, p); err != nil {
 		return err
 	}
-	item := engine.Item{Version: sub.Version, Object: engine.JSON(one.Object), Subresource: sub.Subresource}
+	var w engine.Write = engine.Create{Version: sub.Version, Object: engine.JSON(one.Object)}
 	if one.OldObject != nil {
-		item.OldObject = engine.JSON(one.OldObject)
+		w = engine.Update{
+			Version: sub.Version, Object: engine.JSON(one.Object), Old: engine.JSON(one.OldObject), Subresource: sub.Subresource,
+		}
 	}
-	one.Verdict, err = s.definition.Validate(s.ctx, item, engine.EvaluationOptions{
+	one.Verdict, err = s.definition.Validate(s.ctx, w, engine.ValidateOptions{
 		FieldValidation: engine.FieldValidationStrict, CompleteMetadata: one.OldObject != nil})
 	if err == nil {
 		*list = append(*list, one)

@@ -22,18 +22,20 @@ func samplesOf(t *testing.T, d *engine.Definition, o suite.GenerateOptions) *sui
 	if err != nil {
 		t.Fatal(err)
 	}
-	strict := engine.EvaluationOptions{FieldValidation: engine.FieldValidationStrict, CompleteMetadata: true}
+	strict := engine.ValidateOptions{FieldValidation: engine.FieldValidationStrict, CompleteMetadata: true}
 	for _, x := range s.Valid {
-		v, err := d.Validate(t.Context(), engine.Item{Version: s.Version, Object: engine.JSON(x.Object)}, strict)
+		v, err := d.Validate(t.Context(), engine.Create{Version: s.Version, Object: engine.JSON(x.Object)}, strict)
 		if err != nil || !v.Allowed || !x.Verdict.Allowed || x.Constraint != nil {
 			t.Errorf("%s: a valid object is rejected: %s: %+v, %v", d.Name(), x.Object, v, err)
 		}
 		checkStatusWrite(t, d, s.Version, x.Object)
 	}
 	for _, x := range s.Invalid {
-		item := engine.Item{Version: s.Version, Object: engine.JSON(x.Object), Subresource: x.Subresource}
+		var item engine.Write = engine.Create{Version: s.Version, Object: engine.JSON(x.Object)}
 		if x.OldObject != nil {
-			item.OldObject = engine.JSON(x.OldObject)
+			item = engine.Update{
+				Version: s.Version, Object: engine.JSON(x.Object), Old: engine.JSON(x.OldObject), Subresource: x.Subresource,
+			}
 		}
 		v, err := d.Validate(t.Context(), item, strict)
 		if err != nil || v.Allowed || x.Verdict.Allowed {
@@ -52,13 +54,13 @@ func checkStatusWrite(t *testing.T, d *engine.Definition, version string, object
 		if v.Name != version || !v.HasStatus {
 			continue
 		}
-		item := engine.Item{Version: version, Object: engine.JSON(object)}
-		created, err := d.Admit(t.Context(), item, engine.EvaluationOptions{})
+		item := engine.Create{Version: version, Object: engine.JSON(object)}
+		created, err := d.Admit(t.Context(), item, engine.AdmitOptions{})
 		if err != nil || !created.Allowed {
 			t.Fatalf("%s: %s: %+v, %v", d.Name(), object, created, err)
 		}
-		item.OldObject, item.Subresource = engine.JSON(created.Object), "status"
-		if v, err := d.Validate(t.Context(), item, engine.EvaluationOptions{CompleteMetadata: true}); err != nil ||
+		status := engine.Update{Version: version, Object: item.Object, Old: engine.JSON(created.Object), Subresource: "status"}
+		if v, err := d.Validate(t.Context(), status, engine.ValidateOptions{CompleteMetadata: true}); err != nil ||
 			!v.Allowed {
 			t.Errorf("%s: a write of the status is rejected: %s: %+v, %v", d.Name(), object, v, err)
 		}

@@ -228,7 +228,7 @@ func (r *runner) checkOld(ctx context.Context, t *Test, w *step, result *Result)
 // prunes fields that the schema does not have.
 func (r *runner) storedViolations(ctx context.Context, apiVersion, kind string, object []byte) (all []Violation, err error) {
 	pruned, v, err := r.evaluator.ReadStored(ctx, apiVersion, kind, object,
-		engine.EvaluationOptions{AsGiven: true, CompleteMetadata: true, FieldValidation: engine.FieldValidationIgnore})
+		engine.ValidateOptions{AsGiven: true, CompleteMetadata: true, FieldValidation: engine.FieldValidationIgnore})
 	if err != nil {
 		return nil, err
 	}
@@ -280,17 +280,21 @@ func (r *runner) admit(ctx context.Context, w *step, stored []byte) (*answer, er
 			return nil, err
 		}
 	}
-	item, of := engine.Item{Subresource: w.subresource}, object
-	if old != nil {
-		item.OldObject = engine.JSON(old)
-		if of = old; w.patch == 0 && w.subresource != "scale" {
-			of = object // the write may use another version
+	var of []byte // the object with the kind of the custom resource
+	var write engine.Write
+	switch {
+	case w.patch != 0:
+		of = old
+		write = engine.Patch{
+			Type: w.patch, Body: engine.JSON(object), Old: engine.JSON(old), Subresource: w.subresource,
 		}
-	}
-	if w.patch != 0 {
-		item.Patch = &engine.Patch{Type: w.patch, Document: engine.JSON(object)}
-	} else {
-		item.Object = engine.JSON(object)
+	case old == nil && w.subresource == "":
+		of, write = object, engine.Create{Object: engine.JSON(object)}
+	default:
+		if of = object; w.subresource == "scale" { // otherwise the write may use another version than the old object
+			of = old
+		}
+		write = engine.Update{Object: engine.JSON(object), Old: engine.JSON(old), Subresource: w.subresource}
 	}
 	apiVersion, kind, err := engine.TypeMetaOf(engine.JSON(of), limits)
 	if err != nil {
@@ -299,8 +303,8 @@ func (r *runner) admit(ctx context.Context, w *step, stored []byte) (*answer, er
 	if apiVersion == "" || kind == "" {
 		return nil, errors.New("the object needs apiVersion and kind to find its CRD")
 	}
-	v, err := evaluator.Admit(ctx, apiVersion, kind, item,
-		engine.EvaluationOptions{FieldValidation: w.fieldValidation, CompleteMetadata: true})
+	v, err := evaluator.Admit(ctx, apiVersion, kind, write,
+		engine.AdmitOptions{FieldValidation: w.fieldValidation, CompleteMetadata: true})
 	if err != nil {
 		return nil, err
 	}

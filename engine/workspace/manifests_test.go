@@ -103,7 +103,7 @@ func report(t *testing.T, d *engine.Definition, content string) (all []string) {
 			line("unreadable", e.Message, e.Position, nil)
 			continue
 		}
-		v, err := d.Validate(t.Context(), engine.Item{Object: m.Document}, engine.EvaluationOptions{CompleteMetadata: true})
+		v, err := d.Validate(t.Context(), engine.Create{Object: m.Document}, engine.ValidateOptions{CompleteMetadata: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -62,7 +62,7 @@ func TestPlaceholders(t *testing.T) {
 			"x.yaml": "apiVersion: example.com/v1\nkind: A\nmetadata: {name: x}\nspec:\n  " + tc.spec + "\n"})
 		m := files["x.yaml"].Manifests[0]
 		answers := w.Evaluate(t.Context(), m.APIVersion, m.Kind, m.Path(), func(_ *CRD, d *engine.Definition) (*engine.Verdict, error) {
-			return d.Validate(t.Context(), engine.Item{Object: m.Document}, engine.EvaluationOptions{CompleteMetadata: true})
+			return d.Validate(t.Context(), engine.Create{Object: m.Document}, engine.ValidateOptions{CompleteMetadata: true})
 		})
 		if got := Placeholders(m, answers[0].Verdict).Kind; (got != "") != tc.want {
 			t.Errorf("%s: %q, want %t", name, got, tc.want)

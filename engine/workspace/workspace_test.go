@@ -110,8 +110,8 @@ func TestEvaluate(t *testing.T) {
 		var got []string
 		for _, a := range w.Evaluate(t.Context(), m.APIVersion, m.Kind, "x.yaml",
 			func(_ *CRD, d *engine.Definition) (*engine.Verdict, error) {
-				return d.Validate(t.Context(), engine.Item{Object: m.Document},
-					engine.EvaluationOptions{FieldValidation: engine.FieldValidationStrict, CompleteMetadata: true})
+				return d.Validate(t.Context(), engine.Create{Object: m.Document},
+					engine.ValidateOptions{FieldValidation: engine.FieldValidationStrict, CompleteMetadata: true})
 			}) {
 			if a.Err != nil {
 				got = append(got, FileNames(a.CRDs)+": "+a.Err.Error())

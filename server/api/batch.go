@@ -43,7 +43,7 @@ type batch struct {
 	view       registry.View
 	inlineCrds []engine.Document
 	items      []*crdevalv1.EvaluationItem
-	options    engine.EvaluationOptions
+	options    options
 	timeout    time.Duration // of each item; 0: none
 	limits     engine.Limits
 	faults     faults
@@ -96,20 +96,19 @@ var (
 	}
 	objectViews = []engine.View{engine.ViewFull, engine.ViewFull, engine.ViewChanged, engine.ViewNone}
 	traceModes  = []engine.TraceMode{engine.TraceNone, engine.TraceNone, engine.TraceFailed, engine.TraceAll}
-	stages      = []engine.Stage{engine.StageAll, engine.StageAll, engine.StageDecode, engine.StageFinish, engine.StageBody, engine.StageValidate,
-		engine.StageBodyAndValidate}
-	rowObjects = []publish.RowObject{publish.RowMetadata, publish.RowNone, publish.RowMetadata, publish.RowWhole}
+	stages      = []judgement{admit, admit, decode, finish, body, validateDecoded, bodyAndValidate}
+	rowObjects  = []publish.RowObject{publish.RowMetadata, publish.RowNone, publish.RowMetadata, publish.RowWhole}
 )
 
 func (b *batch) setOptions(o *crdevalv1.EvaluationOptions) (err error) {
-	b.options.CompleteMetadata, b.options.WithStatus = o.GetCompleteMetadata(), o.GetWithStatus()
-	if b.options.FieldValidation, err = enumValue("options.field_validation", o.GetFieldValidation(), fieldValidations); err != nil {
+	b.options.completeMetadata, b.options.withStatus = o.GetCompleteMetadata(), o.GetWithStatus()
+	if b.options.fieldValidation, err = enumValue("options.field_validation", o.GetFieldValidation(), fieldValidations); err != nil {
 		return err
 	}
-	if b.options.View, err = enumValue("options.view", o.GetView(), objectViews); err != nil {
+	if b.options.view, err = enumValue("options.view", o.GetView(), objectViews); err != nil {
 		return err
 	}
-	if b.options.Trace, err = enumValue("options.trace", o.GetTrace(), traceModes); err != nil {
+	if b.options.trace, err = enumValue("options.trace", o.GetTrace(), traceModes); err != nil {
 		return err
 	}
 	if t := o.GetItemTimeout(); t != nil {
@@ -122,8 +121,11 @@ func (b *batch) setOptions(o *crdevalv1.EvaluationOptions) (err error) {
 
 // setAdmission sets the options of Admit only.
 func (b *batch) setAdmission(stage crdevalv1.AdmissionStage, include *crdevalv1.PresentationOptions) (err error) {
-	if b.options.Stage, err = enumValue("stage", stage, stages); err != nil {
+	if b.options.admit, err = enumValue("stage", stage, stages); err != nil {
 		return err
+	}
+	if include != nil && stage >= crdevalv1.AdmissionStage_ADMISSION_STAGE_BODY {
+		return invalid("include", "include is not for %s, which does not make the object that would be presented", stage)
 	}
 	return b.setInclude(include)
 }
@@ -131,10 +133,10 @@ func (b *batch) setAdmission(stage crdevalv1.AdmissionStage, include *crdevalv1.
 // setInclude sets what to present of each object.
 func (b *batch) setInclude(include *crdevalv1.PresentationOptions) (err error) {
 	if include != nil {
-		b.options.Include = engine.PresentationOptions{
+		b.options.include = engine.PresentationOptions{
 			SelectableFields: include.GetSelectableFields(), TableRow: include.GetTableRow(), Scale: include.GetScale(),
 		}
-		b.options.Include.Now, err = ageReference("include.now", include.GetNow())
+		b.options.include.Now, err = ageReference("include.now", include.GetNow())
 	}
 	return err
 }

@@ -24,7 +24,7 @@ type evaluationService struct {
 // Validate returns the verdict on each object.
 func (s *evaluationService) Validate(ctx context.Context, r *crdevalv1.ValidateRequest) (*crdevalv1.ValidateResponse, error) {
 	results, err := evaluateAll(ctx, s, r, func(b *batch) error {
-		b.options.AsGiven = r.GetAsGiven()
+		b.options.asGiven = r.GetAsGiven()
 		return nil
 	}, validating)
 	return &crdevalv1.ValidateResponse{Results: results}, err
@@ -40,22 +40,22 @@ func (s *evaluationService) Admit(ctx context.Context, r *crdevalv1.AdmitRequest
 
 // Prune returns each object without its unknown fields.
 func (s *evaluationService) Prune(ctx context.Context, r *crdevalv1.PruneRequest) (*crdevalv1.PruneResponse, error) {
-	results, err := s.transform(ctx, r, "", nil, (*engine.Definition).Prune)
+	results, err := s.transform(ctx, r, "", nil, prune)
 	return &crdevalv1.PruneResponse{Results: results}, err
 }
 
 // Default returns each object with its defaults.
 func (s *evaluationService) Default(ctx context.Context, r *crdevalv1.DefaultRequest) (*crdevalv1.DefaultResponse, error) {
 	results, err := evaluateAll(ctx, s, r, func(b *batch) error {
-		b.options.KeepNulls = r.GetKeepNulls()
+		b.options.keepNulls = r.GetKeepNulls()
 		return nil
-	}, transforming((*engine.Definition).Default))
+	}, transforming(setDefaults))
 	return &crdevalv1.DefaultResponse{Results: results}, err
 }
 
 // Read returns each object as an API server reads it from its storage.
 func (s *evaluationService) Read(ctx context.Context, r *crdevalv1.ReadRequest) (*crdevalv1.ReadResponse, error) {
-	results, err := s.transform(ctx, r, r.GetTargetVersion(), r.GetInclude(), (*engine.Definition).Read)
+	results, err := s.transform(ctx, r, r.GetTargetVersion(), r.GetInclude(), read)
 	return &crdevalv1.ReadResponse{Results: results}, err
 }
 
@@ -64,7 +64,7 @@ func (s *evaluationService) Convert(ctx context.Context, r *crdevalv1.ConvertReq
 	if err := required("target_version", r.GetTargetVersion()); err != nil {
 		return nil, err
 	}
-	results, err := s.transform(ctx, r, r.GetTargetVersion(), nil, (*engine.Definition).Convert)
+	results, err := s.transform(ctx, r, r.GetTargetVersion(), nil, convert)
 	return &crdevalv1.ConvertResponse{Results: results}, err
 }
 
@@ -72,7 +72,7 @@ func (s *evaluationService) transform(
 	ctx context.Context, r evaluation, target string, include *crdevalv1.PresentationOptions, f transformation,
 ) ([]*crdevalv1.TransformResult, error) {
 	return evaluateAll(ctx, s, r, func(b *batch) error {
-		b.options.TargetVersion = target
+		b.options.targetVersion = target
 		return b.setInclude(include)
 	}, transforming(f))
 }
@@ -111,30 +111,13 @@ func evaluateAll[R any](
 	return results, context.Cause(ctx)
 }
 
-// judgement is a method of the engine that returns a verdict.
-type judgement func(*engine.Definition, context.Context, engine.Item, engine.EvaluationOptions) (*engine.Verdict, error)
-
-var (
-	validating = judging((*engine.Definition).Validate)
-	admitting  = judging((*engine.Definition).Admit)
-)
-
 // judging returns the evaluator of Validate or Admit.
 func judging(f judgement) evaluator[crdevalv1.VerdictResult] {
 	return evaluator[crdevalv1.VerdictResult]{
 		evaluate: func(
 			b *batch, ctx context.Context, r *resolver, m *crdevalv1.EvaluationItem,
 		) (*crdevalv1.VerdictResult, error) {
-			if finishes := b.options.Stage == engine.StageFinish || b.options.Stage >= engine.StageValidate; finishes && m.GetPatch() != nil {
-				return nil, invalid("patch",
-					"patch needs ADMISSION_STAGE_DECODE: send the resulting object with ADMISSION_STAGE_FINISH")
-			}
-			if b.options.Stage == engine.StageBody {
-				if name := beyondBody(m); name != "" {
-					return nil, invalid(name, "%s is not for ADMISSION_STAGE_BODY, which decodes the body alone: send it with a later stage", name)
-				}
-			}
-			v, err := r.judge(ctx, m, b.options, f)
+			v, err := r.judge(ctx, m, &b.options, f)
 			if err != nil {
 				return nil, err
 			}
@@ -147,8 +130,12 @@ func judging(f judgement) evaluator[crdevalv1.VerdictResult] {
 	}
 }
 
-// transformation is a method of the engine that returns an object.
-type transformation func(*engine.Definition, context.Context, engine.Item, engine.EvaluationOptions) (*engine.Transformed, error)
+var (
+	validating = judging(validate)
+	admitting  = judging(func(ctx context.Context, d *engine.Definition, w engine.Write, o *options) (verdict, error) {
+		return o.admit(ctx, d, w, o)
+	})
+)
 
 // transforming returns the evaluator of the other calls.
 func transforming(f transformation) evaluator[crdevalv1.TransformResult] {
@@ -156,11 +143,11 @@ func transforming(f transformation) evaluator[crdevalv1.TransformResult] {
 		evaluate: func(
 			b *batch, ctx context.Context, r *resolver, m *crdevalv1.EvaluationItem,
 		) (*crdevalv1.TransformResult, error) {
-			d, item, err := r.prepare(ctx, m)
+			d, object, err := r.prepare(ctx, m)
 			if err != nil {
 				return nil, err
 			}
-			t, err := f(d, ctx, item, b.options)
+			t, err := f(ctx, d, object, m.GetVersion(), &b.options)
 			transformed := &crdevalv1.TransformedObject{Revision: d.Revision(), Rejection: rejectionIn(err)}
 			switch {
 			case err == nil:
@@ -191,23 +178,23 @@ type plainResult struct {
 }
 
 // isPlain reports whether the result of a verdict is a plainResult.
-func isPlain(v *engine.Verdict) bool {
-	return v.Allowed && !v.Deletes && !v.Unchanged && !v.ReadsAsWritten && !v.Valid && v.Rejection == nil && v.Presentation == nil &&
+func isPlain(v *verdict) bool {
+	return v.Allowed && !v.Deletes && !v.Unchanged && !v.readsAsWritten && !v.validateAccepts && v.Rejection == nil && v.Presentation == nil &&
 		len(v.Violations)+len(v.Next) == 0 &&
-		len(v.Ratcheted)+len(v.StrictErrors)+len(v.Traces)+v.OmittedTraces+len(v.Warnings)+len(v.Pruned)+len(v.Defaulted)+v.OmittedChanges+len(v.Status) == 0 &&
+		len(v.Ratcheted)+len(v.strictErrors)+len(v.Traces)+v.OmittedTraces+len(v.Warnings)+len(v.Pruned)+len(v.Defaulted)+v.OmittedChanges+len(v.Status) == 0 &&
 		v.Object == nil && v.StoredObject == nil && v.OldObject == nil
 }
 
 // verdictResult returns the result of a verdict. The error says that it does not fit in the response.
-func (b *batch) verdictResult(v *engine.Verdict) (*crdevalv1.VerdictResult, error) {
-	plain := isPlain(v)
+func (b *batch) verdictResult(v verdict) (*crdevalv1.VerdictResult, error) {
+	plain := isPlain(&v)
 	if p := b.plain.Load(); plain && p != nil && p.GetVerdict().Revision == v.Revision {
 		return p.VerdictResult, b.budget.take(p.size)
 	}
 	if err := b.budget.prepare(len(v.Violations)+len(v.Next), v.Pruned, v.Defaulted); err != nil {
 		return nil, err
 	}
-	result := &crdevalv1.VerdictResult{Result: &crdevalv1.VerdictResult_Verdict{Verdict: VerdictMessage(v)}}
+	result := &crdevalv1.VerdictResult{Result: &crdevalv1.VerdictResult_Verdict{Verdict: v.message()}}
 	size := encodedSize(result)
 	if plain {
 		b.plain.Store(&plainResult{result, size})

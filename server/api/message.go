@@ -2,7 +2,6 @@ package api
 
 import (
 	statusv1 "google.golang.org/genproto/googleapis/rpc/status"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
@@ -14,11 +13,7 @@ func VerdictMessage(v *engine.Verdict) *crdevalv1.Verdict {
 		Allowed: v.Allowed, Revision: v.Revision, Rejection: rejection(v.Rejection), Violations: violations(v.Violations),
 		Ratcheted: violations(v.Ratcheted), Warnings: warnings(v.Warnings), Next: violations(v.Next), Changes: changes(v.Pruned, v.Defaulted, v.OmittedChanges),
 		RuleTraces: ruleTraces(v.Traces, v.OmittedTraces), Object: JSON(v.Object), StoredObject: JSON(v.StoredObject),
-		OldObject: JSON(v.OldObject), Deletes: v.Deletes, Unchanged: v.Unchanged, ReadsAsWritten: v.ReadsAsWritten,
-		StrictErrors: allValid(v.StrictErrors), Presentation: presentation(v.Presentation),
-	}
-	if v.Valid {
-		m.Valid = proto.Bool(true)
+		OldObject: JSON(v.OldObject), Deletes: v.Deletes, Unchanged: v.Unchanged, Presentation: presentation(v.Presentation),
 	}
 	if m.Rejection != nil {
 		m.Rejection.Status = JSON(v.Status)

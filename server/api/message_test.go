@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/crdeval/crdeval/engine"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
 // fill sets a value, and all that it has, to something else than zero.
@@ -57,7 +58,11 @@ func TestVerdictMessage(t *testing.T) {
 	var full engine.Verdict
 	of := reflect.ValueOf(&full).Elem()
 	fill(t, "Verdict", of)
-	whole := VerdictMessage(&full)
+	message := func() *crdevalv1.Verdict {
+		v := verdict{Verdict: &full, strictErrors: []string{"1"}, readsAsWritten: true, validateAccepts: true}
+		return v.message()
+	}
+	whole := message()
 	fields := whole.ProtoReflect().Descriptor().Fields()
 	for i := range fields.Len() {
 		if f := fields.Get(i); !whole.ProtoReflect().Has(f) {
@@ -67,7 +72,7 @@ func TestVerdictMessage(t *testing.T) {
 	eachField("Verdict", of, func(name string, field reflect.Value) {
 		value := reflect.ValueOf(field.Interface())
 		field.SetZero()
-		if proto.Equal(VerdictMessage(&full), whole) {
+		if proto.Equal(message(), whole) {
 			t.Errorf("the message does not have %s", name)
 		}
 		field.Set(value)

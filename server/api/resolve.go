@@ -106,19 +106,15 @@ func (r *resolver) guess(ctx context.Context, item *crdevalv1.EvaluationItem, o 
 
 // judge returns the verdict on one item.
 func (r *resolver) judge(
-	ctx context.Context, m *crdevalv1.EvaluationItem, o engine.EvaluationOptions, f judgement,
-) (v *engine.Verdict, err error) {
-	item, err := engineItem(r.origins, m)
+	ctx context.Context, m *crdevalv1.EvaluationItem, o *options, f judgement,
+) (v verdict, err error) {
+	w, typed, err := writeOf(r.origins, m)
 	if err != nil {
-		return nil, err
-	}
-	typed := item.Object // the document with the kind of the custom resource
-	if item.Patch != nil || item.Subresource == "scale" {
-		typed = item.OldObject
+		return verdict{}, err
 	}
 	guessed := r.guess(ctx, m, typed)
 	if guessed != nil {
-		v, err = f(guessed, ctx, item, o)
+		v, err = f(ctx, guessed, w, o)
 		if lacksMemory(err) || ctx.Err() != nil || err == nil && v.Allowed {
 			return v, err
 		}
@@ -126,24 +122,24 @@ func (r *resolver) judge(
 	d, unknown := r.definition(ctx, m, typed)
 	switch {
 	case unknown != nil:
-		return nil, unknown
+		return verdict{}, unknown
 	case d == guessed:
 		return v, err
 	}
-	return f(d, ctx, item, o)
+	return f(ctx, d, w, o)
 }
 
-// prepare returns the CRD and the item for a call other than Validate and Admit.
-func (r *resolver) prepare(ctx context.Context, m *crdevalv1.EvaluationItem) (*engine.Definition, engine.Item, error) {
-	item, err := engineItem(r.origins, m)
+// prepare returns the CRD and the object for a call other than Validate and Admit.
+func (r *resolver) prepare(ctx context.Context, m *crdevalv1.EvaluationItem) (*engine.Definition, engine.Document, error) {
+	_, object, err := writeOf(r.origins, m)
 	if err != nil {
-		return nil, item, err
+		return nil, object, err
 	}
 	if name := beyondBody(m); name != "" {
-		return nil, item, invalid(name, "%s is for Validate and Admit only", name)
+		return nil, object, invalid(name, "%s is for Validate and Admit only", name)
 	}
-	d, err := r.definition(ctx, m, item.Object)
-	return d, item, err
+	d, err := r.definition(ctx, m, object)
+	return d, object, err
 }
 
 // beyondBody returns the first field of an item that only a whole write has, or "".
@@ -162,55 +158,74 @@ func beyondBody(m *crdevalv1.EvaluationItem) string {
 	return ""
 }
 
-// engineItem checks and converts an item.
-func engineItem(origins Origins, m *crdevalv1.EvaluationItem) (item engine.Item, err error) {
-	item = engine.Item{
-		Version: m.GetVersion(), Subresource: m.GetSubresource(), Namespace: m.GetNamespace(), Name: m.GetName(),
-		GeneratedName: m.GetGeneratedName(), OldDecoded: m.GetOldObjectDecoded(),
+// writeOf checks an item and returns its write, and the document with the kind of the custom resource.
+func writeOf(origins Origins, m *crdevalv1.EvaluationItem) (w engine.Write, typed engine.Document, err error) {
+	object, err := given(origins, m.GetObject())
+	if err != nil {
+		return nil, typed, err
 	}
-	if item.Object, err = given(origins, m.GetObject()); err != nil {
-		return item, err
+	old, err := given(origins, m.GetOldObject())
+	if err != nil {
+		return nil, typed, err
 	}
-	if item.OldObject, err = given(origins, m.GetOldObject()); err != nil {
-		return item, err
-	}
-	if p := m.GetPatch(); p != nil {
-		item.Patch = &engine.Patch{}
-		if item.Patch.Document, err = given(origins, p.GetPatch()); err != nil {
-			return item, err
-		}
-		switch p.GetType() {
-		case crdevalv1.PatchType_PATCH_TYPE_MERGE:
-			item.Patch.Type = engine.MergePatch
-		case crdevalv1.PatchType_PATCH_TYPE_JSON:
-			item.Patch.Type = engine.JSONPatch
-		default:
-			return item, invalid("patch.type", "patch.type: the enum has no value %d", p.GetType())
-		}
-		switch {
-		case item.Patch.Document.Absent():
-			return item, invalid("patch.patch", "patch.patch is required: the patch as JSON or YAML")
-		case m.GetObject() != nil:
-			return item, invalid("object", "object and patch exclude each other: the patch applies to old_object")
-		}
-	}
-	switch created := item.OldObject.Absent(); {
-	case item.Subresource != "" && item.Subresource != "status" && item.Subresource != "scale":
-		return item, invalid("subresource", "subresource is %s: it must be empty, status or scale", quoted(item.Subresource))
-	case item.Object.Absent() && item.Patch == nil:
-		return item, invalid("object", "object is required, or a patch of old_object")
+	p := m.GetPatch()
+	switch created, subresource := old.Absent(), m.GetSubresource(); {
+	case p != nil && m.GetObject() != nil:
+		err = invalid("object", "object and patch exclude each other: the patch applies to old_object")
+	case subresource != "" && subresource != "status" && subresource != "scale":
+		err = invalid("subresource", "subresource is %s: it must be empty, status or scale", quoted(subresource))
+	case object.Absent() && p == nil:
+		err = invalid("object", "object is required, or a patch of old_object")
 	case created && m.GetOldObject() != nil:
-		return item, invalid("old_object", "old_object is empty: set it to JSON or YAML, or leave it out to create the object")
-	case created && item.Patch != nil:
-		return item, invalid("old_object", "old_object is required with patch: the patch applies to it")
-	case created && item.Subresource != "":
-		return item, invalid("old_object", "old_object is required with subresource %s: such a write is an update", item.Subresource)
-	case created && item.OldDecoded:
-		return item, invalid("old_object_decoded", "old_object_decoded is about old_object, which is not set: leave it out to create the object")
-	case !created && item.GeneratedName != "":
-		return item, invalid("generated_name", "generated_name and old_object exclude each other: only a creation generates a name")
+		err = invalid("old_object", "old_object is empty: set it to JSON or YAML, or leave it out to create the object")
+	case created && p != nil:
+		err = invalid("old_object", "old_object is required with patch: the patch applies to it")
+	case created && subresource != "":
+		err = invalid("old_object", "old_object is required with subresource %s: such a write is an update", subresource)
+	case created && m.GetOldObjectDecoded():
+		err = invalid("old_object_decoded", "old_object_decoded is about old_object, which is not set: leave it out to create the object")
+	case !created && m.GetGeneratedName() != "":
+		err = invalid("generated_name", "generated_name and old_object exclude each other: only a creation generates a name")
+	case p != nil:
+		w, err = patchOf(origins, m, old)
+		return w, old, err
+	case created:
+		return engine.Create{
+			Object: object, Version: m.GetVersion(), Namespace: m.GetNamespace(), Name: m.GetName(), GeneratedName: m.GetGeneratedName(),
+		}, object, nil
+	default:
+		if typed = object; subresource == "scale" {
+			typed = old
+		}
+		return engine.Update{
+			Object: object, Old: old, OldDecoded: m.GetOldObjectDecoded(), Subresource: subresource, Version: m.GetVersion(),
+			Namespace: m.GetNamespace(), Name: m.GetName(),
+		}, typed, nil
 	}
-	return item, nil
+	return nil, typed, err
+}
+
+func patchOf(origins Origins, m *crdevalv1.EvaluationItem, old engine.Document) (engine.Write, error) {
+	w := engine.Patch{
+		Old: old, OldDecoded: m.GetOldObjectDecoded(), Subresource: m.GetSubresource(), Version: m.GetVersion(),
+		Namespace: m.GetNamespace(), Name: m.GetName(),
+	}
+	var err error
+	if w.Body, err = given(origins, m.GetPatch().GetPatch()); err != nil {
+		return nil, err
+	}
+	switch t := m.GetPatch().GetType(); t {
+	case crdevalv1.PatchType_PATCH_TYPE_MERGE:
+		w.Type = engine.MergePatch
+	case crdevalv1.PatchType_PATCH_TYPE_JSON:
+		w.Type = engine.JSONPatch
+	default:
+		return nil, invalid("patch.type", "patch.type: the enum has no value %d", t)
+	}
+	if w.Body.Absent() {
+		return nil, invalid("patch.patch", "patch.patch is required: the patch as JSON or YAML")
+	}
+	return w, nil
 }
 
 // addVersion adds to an error about a version the catalog, the CRD and the version. r has evaluated the item.
@@ -222,7 +237,7 @@ func (b *batch) addVersion(r *resolver, item *crdevalv1.EvaluationItem, err erro
 	p := engineProblem(e)
 	p.Metadata["catalog"], p.Metadata["crd"] = b.catalog, r.found.Name()
 	_, own, _ := strings.Cut(r.last.apiVersion, "/")
-	for _, version := range []string{item.GetVersion(), b.options.TargetVersion, own} {
+	for _, version := range []string{item.GetVersion(), b.options.targetVersion, own} {
 		if version != "" && !hasVersion(r.found, version, e.Reason == engine.ReasonVersionNotServed) {
 			p.Metadata["version"] = version
 			break

@@ -35,11 +35,11 @@ func (s *evaluationService) ReadStream(g grpc.BidiStreamingServer[crdevalv1.Read
 	return serveStream(s, g, streamKind[*crdevalv1.ReadStreamRequest, crdevalv1.TransformResult]{
 		receive: g.Recv,
 		setOptions: func(b *batch, first *crdevalv1.ReadStreamRequest) error {
-			b.options.TargetVersion = first.GetTargetVersion()
+			b.options.targetVersion = first.GetTargetVersion()
 			return b.setInclude(first.GetInclude())
 		},
 		hasOptions: func(m *crdevalv1.ReadStreamRequest) bool { return m.GetTargetVersion() != "" || m.GetInclude() != nil },
-		evaluator:  transforming((*engine.Definition).Read),
+		evaluator:  transforming(read),
 		send: func(first int64, results []*crdevalv1.TransformResult) error {
 			return g.Send(&crdevalv1.ReadStreamResponse{FirstIndex: first, Results: results})
 		},

@@ -110,7 +110,7 @@ func TestTerminating(t *testing.T) {
 			t.Fatal(err)
 		}
 		object := engine.JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a","namespace":"b"}}`))
-		v, err := d.Admit(t.Context(), engine.Item{Object: object}, engine.EvaluationOptions{})
+		v, err := d.Admit(t.Context(), engine.Create{Object: object}, engine.AdmitOptions{})
 		if err != nil || v.Allowed != want {
 			t.Errorf("%s: %+v, %v", when, v, err)
 		}

@@ -87,7 +87,7 @@ func (r *Registry) replay(
 	err := r.Scheduler.RunItems(ctx, workers, len(objects), func(_ context.Context, work *flow.Work) func(int) {
 		return func(i int) {
 			errs[i] = work.Item(func(ctx context.Context) error {
-				one, err := diff.Replay(ctx, old, fresh, []engine.Item{{Object: objects[i]}}, engine.FieldValidationWarn)
+				one, err := diff.Replay(ctx, old, fresh, []engine.ObjectWrite{engine.Create{Object: objects[i]}}, engine.FieldValidationWarn)
 				if err == nil {
 					results[i] = one[0]
 				}

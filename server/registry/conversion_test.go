@@ -78,7 +78,7 @@ func convertHost(t *testing.T, r *Registry, revision string) (string, error) {
 		t.Fatal(err)
 	}
 	object := engine.JSON([]byte(`{"apiVersion": "example.com/v1beta1", "kind": "Host", "metadata": {"name": "a", "namespace": "b"}, "spec": {"host": "h"}}`))
-	got, err := d.Convert(t.Context(), engine.Item{Object: object}, engine.EvaluationOptions{TargetVersion: "v1"})
+	got, err := d.Convert(t.Context(), object, "v1", engine.TransformOptions{})
 	if err != nil {
 		return "", err
 	}

@@ -211,7 +211,7 @@ const object = `{"apiVersion": "stable.example.com/v1", "kind": "CronTab", "meta
 // allowed says whether a definition allows the object.
 func allowed(t *testing.T, d *engine.Definition) bool {
 	t.Helper()
-	v, err := d.Validate(t.Context(), engine.Item{Object: engine.JSON([]byte(object))}, engine.EvaluationOptions{})
+	v, err := d.Validate(t.Context(), engine.Create{Object: engine.JSON([]byte(object))}, engine.ValidateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

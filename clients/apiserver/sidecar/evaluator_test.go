@@ -25,6 +25,7 @@ import (
 	"github.com/crdeval/crdeval/clients/apiserver/sidecar"
 	crdeval "github.com/crdeval/crdeval/clients/go"
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 )
 
 const (
@@ -69,35 +70,41 @@ func results(t *testing.T, e apiserver.Evaluator, crd *apiextensionsv1.CustomRes
 		list = append(list, fmt.Sprintf("%s: %s, %v", name, text, err))
 	}
 	ctx := t.Context()
-	admit := func(name string, item engine.Item, o engine.EvaluationOptions) {
-		v, err := d.Admit(ctx, item, o)
+	verdict := func(name string, v *engine.Verdict, more any, err error) {
 		if v == nil {
 			v = &engine.Verdict{}
 		}
-		add(name, []any{v.Allowed, v.Rejection, string(v.Status), v.Warnings, v.StrictErrors, string(v.Object)}, err)
+		add(name, []any{v.Allowed, v.Rejection, string(v.Status), v.Warnings, string(v.Object), more}, err)
 	}
-	for _, o := range []engine.FieldValidation{engine.FieldValidationIgnore, engine.FieldValidationWarn} {
-		options := engine.EvaluationOptions{Stage: engine.StageBody, FieldValidation: o}
+	for _, validation := range []engine.FieldValidation{engine.FieldValidationIgnore, engine.FieldValidationWarn} {
+		o := kubeserver.WriteOptions{FieldValidation: validation}
 		for _, body := range []string{lamp("a", `{}`), lamp("a", `{"x":1,"watts":1,"watts":2}`), lamp("a", `{"watts":"x"}`), `{"apiVersion":`, lamp("a", "null"),
 			`{"apiVersion":"example.com/v1","kind":"Lamp","metadata":{"name":1}}`, lamp("a", `{"color":"`+strings.Repeat("x", 4<<20)+`"}`)} {
-			admit("body "+body[:min(len(body), 80)], engine.Item{Version: "v1", Object: engine.JSON([]byte(body))}, options)
-			admit("YAML body "+body[:min(len(body), 80)], engine.Item{Version: "v1", Object: engine.YAML([]byte(body))}, options)
+			for format, document := range []engine.Document{engine.JSON([]byte(body)), engine.YAML([]byte(body))} {
+				v, err := d.Body(ctx, "v1", document, o)
+				verdict(fmt.Sprint(format, " body ", body[:min(len(body), 80)]), v.Verdict, v.StrictErrors, err)
+				create := engine.Create{Version: "v1", Object: document}
+				both, err := d.BodyAndValidate(ctx, create, o)
+				verdict(fmt.Sprint(format, " body and validate ", body[:min(len(body), 80)]), both.Verdict, []any{
+					both.StrictErrors, both.ValidateAccepts, both.ReadsAsWritten,
+				}, err)
+			}
 		}
 	}
-	finish := engine.EvaluationOptions{Stage: engine.StageFinish, WithStatus: true}
+	o := kubeserver.WriteOptions{WithStatus: true}
 	update := strings.Replace(stored, `"watts":2`, `"watts":`, 1)
 	for _, watts := range []string{"2", "3", "7", "10", `"x"`, "null"} {
 		object := engine.JSON([]byte(strings.Replace(update, `"watts":`, `"watts":`+watts, 1)))
-		admit("create "+watts, engine.Item{Version: "v1", Namespace: "b", Object: object}, finish)
+		v, err := d.Validate(ctx, engine.Create{Version: "v1", Namespace: "b", Object: object}, o)
+		verdict("create "+watts, v.Verdict, v.ReadsAsWritten, err)
 		for _, subresource := range []string{"", "status"} {
-			admit("update "+watts, engine.Item{
-				Version: "v1", Namespace: "b", Name: "a", Object: object, OldObject: engine.JSON([]byte(stored)), OldDecoded: true, Subresource: subresource,
-			}, finish)
+			v, err := d.Validate(ctx, engine.Update{
+				Version: "v1", Namespace: "b", Name: "a", Object: object, Old: engine.JSON([]byte(stored)), OldDecoded: true, Subresource: subresource,
+			}, o)
+			verdict("update "+watts, v.Verdict, v.ReadsAsWritten, err)
 		}
 	}
-	type transformation func(context.Context, engine.Item, engine.EvaluationOptions) (*engine.Transformed, error)
-	transform := func(name string, f transformation, object string, o engine.EvaluationOptions) {
-		out, err := f(ctx, engine.Item{Object: engine.JSON([]byte(object))}, o)
+	transformed := func(name string, out *engine.Transformed, err error) {
 		if out == nil {
 			out = &engine.Transformed{}
 		}
@@ -106,11 +113,13 @@ func results(t *testing.T, e apiserver.Evaluator, crd *apiextensionsv1.CustomRes
 	for _, object := range []string{stored, strings.Replace(stored, `"watts":2`, `"watts":null,"x":1.0`, 1), strings.Replace(stored, `"watts":2`, `"watts":2.0`, 1),
 		strings.Replace(stored, `"name":"a"`, `"name":1`, 1), strings.Replace(stored, "/v1", "/v1alpha1", 1), `{"apiVersion":`, `[]`} {
 		for _, version := range []string{"v1", "v1beta1", "v1alpha1", "v9"} {
-			transform("read at "+version+" "+object, d.Read, object, engine.EvaluationOptions{TargetVersion: version})
-			transform("convert to "+version+" "+object, d.Convert, object, engine.EvaluationOptions{TargetVersion: version})
+			out, err := d.Read(ctx, engine.JSON([]byte(object)), engine.ReadOptions{TargetVersion: version})
+			transformed("read at "+version+" "+object, out, err)
+			out, err = d.Convert(ctx, engine.JSON([]byte(object)), version, engine.TransformOptions{})
+			transformed("convert to "+version+" "+object, out, err)
 		}
-		transform("default "+object, d.Default, object, engine.EvaluationOptions{KeepNulls: true})
-		transform("default "+object, d.Default, object, engine.EvaluationOptions{})
+		out, err := d.SetDefaults(ctx, engine.JSON([]byte(object)), engine.TransformOptions{})
+		transformed("default "+object, out, err)
 	}
 	for _, object := range []string{stored, strings.Replace(stored, `"watts":2`, `"x":2`, 1), strings.Replace(stored, "/v1", "/v1beta1", 1)} {
 		for _, version := range []string{"v1", "v1beta1", "v1alpha1"} {
@@ -154,7 +163,7 @@ func results(t *testing.T, e apiserver.Evaluator, crd *apiextensionsv1.CustomRes
 func watts(t *testing.T, d apiserver.Definition, n int) (rejected bool, err error) {
 	t.Helper()
 	object := fmt.Sprintf(`{"apiVersion":"example.com/v1","kind":"Lamp","metadata":{"name":"a","namespace":"b","generation":1},"spec":{"watts":%d}}`, n)
-	v, err := d.Admit(t.Context(), engine.Item{Version: "v1", Object: engine.JSON([]byte(object))}, engine.EvaluationOptions{Stage: engine.StageFinish})
+	v, err := d.Validate(t.Context(), engine.Create{Version: "v1", Object: engine.JSON([]byte(object))}, kubeserver.WriteOptions{})
 	if err != nil {
 		return false, err
 	}
@@ -298,7 +307,7 @@ func TestErrors(t *testing.T) {
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if _, err := d.Read(ended, engine.Item{Object: engine.JSON([]byte(stored))}, engine.EvaluationOptions{}); engine.ReasonOf(err) != engine.ReasonItemDeadline {
+	if _, err := d.Read(ended, engine.JSON([]byte(stored)), engine.ReadOptions{}); engine.ReasonOf(err) != engine.ReasonItemDeadline {
 		t.Errorf("a request that has ended: %v", err)
 	}
 }
@@ -323,9 +332,9 @@ func TestSharedStreams(t *testing.T) {
 		d, err := remote.Compile(t.Context(), test.crd)
 		check(t, err)
 		object := engine.JSON([]byte(stored))
-		_, err = d.Admit(t.Context(), engine.Item{Version: "v1", Object: object}, engine.EvaluationOptions{Stage: engine.StageBody})
+		_, err = d.Body(t.Context(), "v1", object, kubeserver.WriteOptions{})
 		check(t, err)
-		_, err = d.Read(t.Context(), engine.Item{Object: object}, engine.EvaluationOptions{TargetVersion: "v1"})
+		_, err = d.Read(t.Context(), object, engine.ReadOptions{TargetVersion: "v1"})
 		check(t, err)
 		if admits, reads := c.of("Admit"), c.of("Read"); admits != test.unary || reads != test.unary {
 			t.Errorf("%d unary calls of Admit, %d of Read, want %d of each", admits, reads, test.unary)

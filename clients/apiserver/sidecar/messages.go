@@ -25,16 +25,23 @@ func document(d engine.Document) *crdevalv1.Document {
 	return jsonDocument(d.JSON)
 }
 
-func (d *definition) item(i *engine.Item, at *registration) []*crdevalv1.EvaluationItem {
-	return []*crdevalv1.EvaluationItem{{
-		Crd: d.name, Revision: at.revision, Version: i.Version, Object: document(i.Object), OldObject: document(i.OldObject),
-		OldObjectDecoded: i.OldDecoded, Subresource: i.Subresource, Namespace: i.Namespace, Name: i.Name,
-	}}
+// item returns the message of a write.
+func (d *definition) item(w engine.ObjectWrite, at *registration) *crdevalv1.EvaluationItem {
+	m := &crdevalv1.EvaluationItem{Crd: d.name, Revision: at.revision}
+	switch w := w.(type) {
+	case engine.Create:
+		m.Version, m.Object, m.Namespace, m.Name = w.Version, document(w.Object), w.Namespace, w.Name
+		m.GeneratedName = w.GeneratedName
+	case engine.Update:
+		m.Version, m.Object, m.Namespace, m.Name = w.Version, document(w.Object), w.Namespace, w.Name
+		m.OldObject, m.OldObjectDecoded, m.Subresource = document(w.Old), w.OldDecoded, w.Subresource
+	}
+	return m
 }
 
-// stage returns the stage of the API, which has those of the engine in their order.
-func stage(s engine.Stage) crdevalv1.AdmissionStage {
-	return crdevalv1.AdmissionStage(s) + crdevalv1.AdmissionStage_ADMISSION_STAGE_ALL
+// objects returns the message of an object that is not written.
+func (d *definition) objects(version string, object engine.Document, at *registration) []*crdevalv1.EvaluationItem {
+	return []*crdevalv1.EvaluationItem{{Crd: d.name, Revision: at.revision, Version: version, Object: document(object)}}
 }
 
 var fieldValidations = map[engine.FieldValidation]crdevalv1.FieldValidation{
@@ -47,13 +54,16 @@ var views = map[engine.View]crdevalv1.ObjectView{
 	engine.ViewChanged: crdevalv1.ObjectView_OBJECT_VIEW_CHANGED, engine.ViewNone: crdevalv1.ObjectView_OBJECT_VIEW_NONE,
 }
 
-// verdict converts a verdict, without violations and changes.
+// verdict converts a verdict, without violations and changes. It returns nil for nil.
 func verdict(v *crdevalv1.Verdict) *engine.Verdict {
+	if v == nil {
+		return nil
+	}
 	return &engine.Verdict{
 		Allowed: v.GetAllowed(), Rejection: rejection(v.GetRejection()), Status: v.GetRejection().GetStatus().GetJson(),
-		Warnings: warnings(v.GetWarnings()), StrictErrors: v.GetStrictErrors(), Object: v.GetObject().GetJson(),
+		Warnings: warnings(v.GetWarnings()), Object: v.GetObject().GetJson(),
 		StoredObject: v.GetStoredObject().GetJson(), OldObject: v.GetOldObject().GetJson(), Unchanged: v.GetUnchanged(),
-		ReadsAsWritten: v.GetReadsAsWritten(), Valid: v.GetValid(), Deletes: v.GetDeletes(), Revision: v.GetRevision(),
+		Deletes: v.GetDeletes(), Revision: v.GetRevision(),
 	}
 }
 

@@ -326,7 +326,7 @@ func (d *Definition) checkFacade(r oracle.Request, want oracle.Answer) (diffs []
 	if r.YAML {
 		doc = engine.YAML(r.Body)
 	}
-	v, err := d.facade.Validate(context.Background(), engine.Item{Version: r.Version, Object: doc}, engine.EvaluationOptions{FieldValidation: public[r.FieldValidation]})
+	v, err := d.facade.Validate(context.Background(), engine.Create{Version: r.Version, Object: doc}, engine.ValidateOptions{FieldValidation: public[r.FieldValidation]})
 	if err != nil {
 		if want.Rejection == nil {
 			diffs = append(diffs, "façade: error "+err.Error())

@@ -14,38 +14,59 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 )
 
 // patches maps media types to types of patches.
 var patches = map[string]engine.PatchType{oracle.MergePatch: engine.MergePatch, oracle.JSONPatch: engine.JSONPatch}
 
-// item converts a request to the API server's handlers to an engine item.
-func item(r oracle.Request) engine.Item {
+// writeOf converts a request to the API server's handlers to a write.
+func writeOf(r oracle.Request) engine.Write {
 	doc := engine.JSON(r.Body)
 	if r.YAML {
 		doc = engine.YAML(r.Body)
 	}
-	i := engine.Item{Version: r.Version, Namespace: r.Namespace, Name: r.Name}
-	if r.Patch != "" {
-		i.Patch = &engine.Patch{Type: patches[r.Patch], Document: doc}
-	} else {
-		i.Object = doc
+	switch {
+	case r.Patch != "":
+		return engine.Patch{
+			Type: patches[r.Patch], Body: doc, Old: engine.JSON(r.Old), Subresource: subresource(r), Version: r.Version,
+			Namespace: r.Namespace, Name: r.Name,
+		}
+	case r.Op == oracle.Create:
+		return engine.Create{Object: doc, Version: r.Version, Namespace: r.Namespace, Name: r.Name}
 	}
-	if r.Op != oracle.Create {
-		i.OldObject = engine.JSON(r.Old)
+	return updateOf(r, doc)
+}
+
+// updateOf returns the update of a request with another object.
+func updateOf(r oracle.Request, object engine.Document) engine.Update {
+	return engine.Update{
+		Object: object, Old: engine.JSON(r.Old), Subresource: subresource(r), Version: r.Version, Namespace: r.Namespace,
+		Name: r.Name,
 	}
+}
+
+// decodedWrite returns the write of a request whose object is decoded.
+func decodedWrite(r oracle.Request, object []byte) engine.ObjectWrite {
+	if r.Op == oracle.Create {
+		return engine.Create{Object: engine.JSON(object), Version: r.Version, Namespace: r.Namespace, Name: r.Name}
+	}
+	return updateOf(r, engine.JSON(object))
+}
+
+func subresource(r oracle.Request) string {
 	switch r.Op {
 	case oracle.Status:
-		i.Subresource = "status"
+		return "status"
 	case oracle.Scale:
-		i.Subresource = "scale"
+		return "scale"
 	}
-	return i
+	return ""
 }
 
 // options returns the options of a request. Values that a server generates are completed if the answer needs them.
-func options(r oracle.Request) engine.EvaluationOptions {
-	return engine.EvaluationOptions{FieldValidation: public[r.FieldValidation], WithStatus: true, CompleteMetadata: r.Op == oracle.Create && generates(r)}
+func options(r oracle.Request) engine.AdmitOptions {
+	return engine.AdmitOptions{FieldValidation: public[r.FieldValidation], WithStatus: true, CompleteMetadata: r.Op == oracle.Create && generates(r)}
 }
 
 // generates reports whether an API server would generate a name.
@@ -59,13 +80,12 @@ func (d *Definition) whole(r oracle.Request) oracle.Answer {
 		return d.mutated(r)
 	}
 	ctx, o := context.Background(), options(r)
-	v, err := d.facade.Admit(ctx, item(r), o)
+	v, err := d.facade.Admit(ctx, writeOf(r), o)
 	if err != nil {
 		return oracle.Answer{Rejection: facadeRejection(err)}
 	}
 	a := answerOf(v)
-	o.Stage = engine.StageDecode
-	decoded, err := d.facade.Admit(ctx, item(r), o)
+	decoded, err := d.facade.Decode(ctx, writeOf(r), o)
 	if err != nil {
 		a.Rejection = facadeRejection(fmt.Errorf("stage DECODE: %w", err))
 		return a
@@ -77,8 +97,7 @@ func (d *Definition) whole(r oracle.Request) oracle.Answer {
 // mutated answers a request with mutating admission: DECODE, the mutation, FINISH.
 func (d *Definition) mutated(r oracle.Request) oracle.Answer {
 	ctx, o := context.Background(), options(r)
-	o.Stage = engine.StageDecode
-	decoded, err := d.facade.Admit(ctx, item(r), o)
+	decoded, err := d.facade.Decode(ctx, writeOf(r), o)
 	if err != nil {
 		return oracle.Answer{Rejection: facadeRejection(err)}
 	}
@@ -89,10 +108,7 @@ func (d *Definition) mutated(r oracle.Request) oracle.Answer {
 	if err != nil {
 		return oracle.Answer{Rejection: facadeRejection(err)}
 	}
-	second := item(r)
-	second.Patch, second.Object = nil, engine.JSON(object)
-	o.Stage = engine.StageFinish
-	finished, err := d.facade.Admit(ctx, second, o)
+	finished, err := d.facade.Finish(ctx, decodedWrite(r, object), o)
 	if err != nil {
 		return oracle.Answer{Rejection: facadeRejection(err)}
 	}
@@ -134,7 +150,7 @@ func (d *Definition) checkWhole(r oracle.Request) (diffs []string) {
 		return d.checkMutated(r)
 	}
 	ctx, o := context.Background(), options(r)
-	v, err := d.facade.Admit(ctx, item(r), o)
+	v, err := d.facade.Admit(ctx, writeOf(r), o)
 	if err != nil {
 		return nil
 	}
@@ -145,15 +161,11 @@ func (d *Definition) checkWhole(r oracle.Request) (diffs []string) {
 	diffs = append(diffs, d.checkValidate(r, v)...)
 	diffs = append(diffs, d.checkView(r, v)...)
 	diffs = append(diffs, d.checkBody(r)...)
-	o.Stage = engine.StageDecode
-	decoded, err := d.facade.Admit(ctx, item(r), o)
+	decoded, err := d.facade.Decode(ctx, writeOf(r), o)
 	if err != nil || !decoded.Allowed {
 		return diffs // already compared with upstream
 	}
-	second := item(r)
-	second.Patch, second.Object = nil, engine.JSON(decoded.Object)
-	o.Stage = engine.StageFinish
-	finished, err := d.facade.Admit(ctx, second, o)
+	finished, err := d.facade.Finish(ctx, decodedWrite(r, decoded.Object), o)
 	if err != nil {
 		return append(diffs, "stage FINISH: "+err.Error())
 	}
@@ -162,11 +174,12 @@ func (d *Definition) checkWhole(r oracle.Request) (diffs []string) {
 	for _, diff := range oracle.CompareWhole(want, got, true) {
 		diffs = append(diffs, "stages (upstream is WHOLE, ours is FINISH): "+diff)
 	}
-	if decoded.OldObject == nil || item(r).Subresource == "scale" { // the old object at admission is a Scale
+	if decoded.OldObject == nil || r.Op == oracle.Scale { // the old object at admission is a Scale
 		return diffs
 	}
-	second.OldObject, second.OldDecoded = engine.JSON(decoded.OldObject), true
-	held, err := d.facade.Admit(ctx, second, o)
+	second := updateOf(r, engine.JSON(decoded.Object))
+	second.Old, second.OldDecoded = engine.JSON(decoded.OldObject), true
+	held, err := d.facade.Finish(ctx, second, o)
 	if err != nil {
 		return append(diffs, "stage FINISH with a decoded old object: "+err.Error())
 	}
@@ -181,25 +194,22 @@ func (d *Definition) checkWhole(r oracle.Request) (diffs []string) {
 // checkMutated compares stage FINISH of a mutated object with an old object from storage and with a decoded one.
 func (d *Definition) checkMutated(r oracle.Request) []string {
 	ctx, o := context.Background(), options(r)
-	o.Stage = engine.StageDecode
-	decoded, err := d.facade.Admit(ctx, item(r), o)
-	if err != nil || decoded.OldObject == nil || item(r).Subresource == "scale" { // the old object at admission is a Scale
+	decoded, err := d.facade.Decode(ctx, writeOf(r), o)
+	if err != nil || decoded.OldObject == nil || r.Op == oracle.Scale { // the old object at admission is a Scale
 		return nil
 	}
 	object, err := oracle.Mutate(decoded.Object, r.Mutation)
 	if err != nil {
 		return nil
 	}
-	stored := item(r)
-	stored.Patch, stored.Object = nil, engine.JSON(object)
-	o.Stage = engine.StageFinish
-	want, err := d.facade.Admit(ctx, stored, o)
+	stored := updateOf(r, engine.JSON(object))
+	want, err := d.facade.Finish(ctx, stored, o)
 	if err != nil {
 		return nil // already compared with upstream
 	}
 	held := stored
-	held.OldObject, held.OldDecoded = engine.JSON(decoded.OldObject), true
-	got, err := d.facade.Admit(ctx, held, o)
+	held.Old, held.OldDecoded = engine.JSON(decoded.OldObject), true
+	got, err := d.facade.Finish(ctx, held, o)
 	if err != nil {
 		return []string{"stage FINISH with a decoded old object: " + err.Error()}
 	}
@@ -217,7 +227,10 @@ func (d *Definition) checkValidate(r oracle.Request, admitted *engine.Verdict) (
 	if f := admitted.Rejection; f != nil && (f.Reason == "Conflict" || f.Code == http.StatusInternalServerError || len(admitted.Violations) == 1 && admitted.Violations[0].Step == engine.StepRequest) {
 		return nil
 	}
-	v, err := d.facade.Validate(context.Background(), item(r), options(r))
+	o := options(r)
+	v, err := d.facade.Validate(context.Background(), writeOf(r), engine.ValidateOptions{
+		FieldValidation: o.FieldValidation, WithStatus: o.WithStatus, CompleteMetadata: o.CompleteMetadata,
+	})
 	if err != nil {
 		return []string{"Validate: " + err.Error()}
 	}
@@ -235,39 +248,45 @@ func (d *Definition) checkValidate(r oracle.Request, admitted *engine.Verdict) (
 	return diffs
 }
 
-// checkBody compares stage BodyAndValidate with the stages Body and Validate, between which a server sets metadata.
+// checkBody compares BodyAndValidate with Body and Validate, between which a server sets metadata.
 func (d *Definition) checkBody(r oracle.Request) (diffs []string) {
-	both := item(r)
-	if both.Patch != nil || both.Subresource == "scale" {
+	if r.Patch != "" || r.Op == oracle.Scale {
 		return nil
 	}
-	ctx, o := context.Background(), options(r)
-	if !both.OldObject.Absent() {
-		old, err := d.facade.Read(ctx, engine.Item{Object: both.OldObject}, engine.EvaluationOptions{TargetVersion: r.Version})
+	ctx, o := context.Background(), kubeserver.WriteOptions{FieldValidation: public[r.FieldValidation], WithStatus: true}
+	body := engine.JSON(r.Body)
+	if r.YAML {
+		body = engine.YAML(r.Body)
+	}
+	both := func(object engine.Document) engine.ObjectWrite {
+		return engine.Create{Object: object, Version: r.Version, Namespace: r.Namespace, Name: r.Name}
+	}
+	if r.Op != oracle.Create {
+		old, err := d.facade.Read(ctx, engine.JSON(r.Old), engine.ReadOptions{TargetVersion: r.Version})
 		if err != nil {
 			return nil
 		}
-		both.OldObject, both.OldDecoded = engine.JSON(old.Object), true
+		both = func(object engine.Document) engine.ObjectWrite {
+			update := updateOf(r, object)
+			update.Old, update.OldDecoded = engine.JSON(old.Object), true
+			return update
+		}
 	}
-	o.Stage, o.CompleteMetadata = engine.StageBodyAndValidate, false
-	got, err := d.facade.Admit(ctx, both, o)
+	got, err := kubeserver.BodyAndValidate(ctx, d.facade, both(body), o)
 	if err != nil {
-		return []string{"stage BodyAndValidate: " + err.Error()}
+		return []string{"BodyAndValidate: " + err.Error()}
 	}
-	body := both
-	body.OldObject, body.OldDecoded, body.Subresource = engine.Document{}, false, ""
-	o.Stage = engine.StageBody
-	want, err := d.facade.Admit(ctx, body, o)
+	want, err := kubeserver.Body(ctx, d.facade, r.Version, body, o)
 	if err != nil {
-		return []string{"stage Body: " + err.Error()}
+		return []string{"Body: " + err.Error()}
 	}
-	for _, diff := range oracle.CompareWhole(unwarned(want), unwarned(got), true) {
-		diffs = append(diffs, "stages (upstream is Body, ours is BodyAndValidate): "+diff)
+	for _, diff := range oracle.CompareWhole(unwarned(want.Verdict), unwarned(got.Verdict), true) {
+		diffs = append(diffs, "calls (upstream is Body, ours is BodyAndValidate): "+diff)
 	}
 	if !slices.Equal(got.StrictErrors, want.StrictErrors) {
-		diffs = append(diffs, fmt.Sprintf("strict errors: stage Body %q, stage BodyAndValidate %q", want.StrictErrors, got.StrictErrors))
+		diffs = append(diffs, fmt.Sprintf("strict errors: Body %q, BodyAndValidate %q", want.StrictErrors, got.StrictErrors))
 	}
-	if !got.Valid {
+	if !got.ValidateAccepts {
 		return diffs
 	}
 	set := `"managedFields":[{"manager":"m","operation":"Update","apiVersion":"v1","time":"2026-01-05T08:00:00Z","fieldsType":"FieldsV1","fieldsV1":{}}]`
@@ -283,14 +302,12 @@ func (d *Definition) checkBody(r oracle.Request) (diffs []string) {
 	if err != nil {
 		return append(diffs, err.Error())
 	}
-	both.Object = engine.JSON(prepared)
-	o.Stage = engine.StageValidate
-	validated, err := d.facade.Admit(ctx, both, o)
+	validated, err := kubeserver.Validate(ctx, d.facade, both(engine.JSON(prepared)), o)
 	if err != nil {
-		return append(diffs, "stage Validate: "+err.Error())
+		return append(diffs, "Validate: "+err.Error())
 	}
 	if !validated.Allowed || validated.ReadsAsWritten != got.ReadsAsWritten || !slices.Equal(engine.TextsOf(validated.Warnings), engine.TextsOf(got.Warnings)) {
-		diffs = append(diffs, fmt.Sprintf("valid in stage BodyAndValidate: %+v, %q; in stage Validate: %+v, %v, %q",
+		diffs = append(diffs, fmt.Sprintf("valid in BodyAndValidate: %+v, %q; in Validate: %+v, %v, %q",
 			got.ReadsAsWritten, engine.TextsOf(got.Warnings), validated.Rejection, validated.ReadsAsWritten, engine.TextsOf(validated.Warnings)))
 	}
 	return diffs
@@ -314,7 +331,7 @@ func rejectionMessage(v *engine.Verdict) string {
 func (d *Definition) checkView(r oracle.Request, admitted *engine.Verdict) []string {
 	o := options(r)
 	o.View = engine.ViewNone
-	v, err := d.facade.Admit(context.Background(), item(r), o)
+	v, err := d.facade.Admit(context.Background(), writeOf(r), o)
 	if err != nil {
 		return []string{"view of the verdict: " + err.Error()}
 	}

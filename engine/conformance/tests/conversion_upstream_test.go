@@ -307,8 +307,7 @@ func (h *fake) replaySent(t *testing.T, r upstreamtests.Row) {
 		if _, err := publish.TableOf(t.Context(), s.Engine(), target, docs, publish.TableOptions{}); err != nil {
 			t.Error(err)
 		}
-	} else if _, err := s.Engine().Convert(t.Context(), engine.Item{Object: engine.JSON([]byte(encoded(t, object)))},
-		engine.EvaluationOptions{TargetVersion: target}); err != nil {
+	} else if _, err := s.Engine().Convert(t.Context(), engine.JSON([]byte(encoded(t, object))), target, engine.TransformOptions{}); err != nil {
 		t.Error(err)
 	}
 	var want []any

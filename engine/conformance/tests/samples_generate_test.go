@@ -17,7 +17,7 @@ func TestGeneratedSamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	strict := engine.EvaluationOptions{FieldValidation: engine.FieldValidationStrict, CompleteMetadata: true}
+	strict := engine.ValidateOptions{FieldValidation: engine.FieldValidationStrict, CompleteMetadata: true}
 	versions, invalid, unbroken, rules, unbrokenRules, statuses := 0, 0, 0, 0, 0, 0
 	for i, crd := range c.CRDs {
 		if !testenv.Sampled(i) {
@@ -40,16 +40,19 @@ func TestGeneratedSamples(t *testing.T) {
 		}
 		for _, list := range [][]suite.Sample{s.Valid, s.Invalid} {
 			for _, x := range list {
-				item := engine.Item{Version: s.Version, Object: engine.JSON(x.Object), Subresource: x.Subresource}
+				create := engine.Create{Version: s.Version, Object: engine.JSON(x.Object)}
+				var w engine.Write = create
 				if x.OldObject != nil {
-					item.OldObject = engine.JSON(x.OldObject)
+					w = engine.Update{
+						Version: s.Version, Object: create.Object, Old: engine.JSON(x.OldObject), Subresource: x.Subresource,
+					}
 				}
-				v, err := d.Validate(t.Context(), item, strict)
+				v, err := d.Validate(t.Context(), w, strict)
 				if err != nil || v.Allowed != (x.Constraint == nil) {
 					t.Errorf("%s: %v: %s: %+v, %v", crd.Name, x.Constraint, x.Object, v, err)
 				}
 				if x.Constraint == nil && hasStatus(d, s.Version) {
-					checkStatusWrite(t, d, item)
+					checkStatusWrite(t, d, create)
 					statuses++
 				}
 				if x.Constraint != nil && x.Constraint.Kind == "rule" {
@@ -77,15 +80,17 @@ func hasStatus(d *engine.Definition, version string) bool {
 }
 
 // checkStatusWrite checks that an object is created, and that its status is written then.
-func checkStatusWrite(t *testing.T, d *engine.Definition, item engine.Item) {
+func checkStatusWrite(t *testing.T, d *engine.Definition, item engine.Create) {
 	t.Helper()
-	created, err := d.Admit(t.Context(), item, engine.EvaluationOptions{})
+	created, err := d.Admit(t.Context(), item, engine.AdmitOptions{})
 	if err != nil || !created.Allowed {
 		t.Errorf("%s: %+v, %v", d.Name(), created, err)
 		return
 	}
-	item.OldObject, item.Subresource = engine.JSON(created.Object), "status"
-	if v, err := d.Validate(t.Context(), item, engine.EvaluationOptions{CompleteMetadata: true}); err != nil || !v.Allowed {
+	status := engine.Update{
+		Version: item.Version, Object: item.Object, Old: engine.JSON(created.Object), Subresource: "status",
+	}
+	if v, err := d.Validate(t.Context(), status, engine.ValidateOptions{CompleteMetadata: true}); err != nil || !v.Allowed {
 		t.Errorf("%s: a write of the status is rejected: %+v, %v", d.Name(), v, err)
 	}
 }

@@ -80,13 +80,11 @@ func TestSamples(t *testing.T) {
 
 // faultsOf validates an object with its status and with defaults.
 func faultsOf(t *testing.T, d *engine.Definition, object []byte) (faults []sample.Fault, err error) {
-	item := engine.Item{Object: engine.JSON(object)}
-	full, err := d.Default(t.Context(), item, engine.EvaluationOptions{})
+	full, err := d.Default(t.Context(), engine.JSON(object), engine.TransformOptions{})
 	if err != nil {
 		return nil, err
 	}
-	item.Object = engine.JSON(full.Object)
-	verdict, err := d.Validate(t.Context(), item, engine.EvaluationOptions{AsGiven: true})
+	verdict, err := d.Validate(t.Context(), engine.Create{Object: engine.JSON(full.Object)}, engine.ValidateOptions{AsGiven: true})
 	if err != nil {
 		return nil, err
 	}

@@ -108,7 +108,7 @@ func withSecondVersion(crd []byte) []byte {
 func validText(err error) string { return string([]rune(err.Error())) }
 
 func compareStored(theirs *oracle.Definition, ours *engine.Definition, body []byte) (diffs []string) {
-	ctx, item := context.Background(), engine.Item{Object: engine.JSON(body)}
+	ctx, object := context.Background(), engine.JSON(body)
 	one := func(what string, object []byte, theirErr error, got *engine.Transformed, err error) bool {
 		switch {
 		case errors.Is(theirErr, oracle.ErrNoMetadata):
@@ -128,12 +128,12 @@ func compareStored(theirs *oracle.Definition, ours *engine.Definition, body []by
 		return false
 	}
 	for _, target := range []string{"v1", "v2", "v9"} {
-		object, theirErr := theirs.Stored(body, target)
-		got, err := ours.Read(ctx, item, engine.EvaluationOptions{TargetVersion: target})
-		one("read at "+target, object, theirErr, got, err)
-		object, theirErr = theirs.Converted(body, target)
-		got, err = ours.Convert(ctx, item, engine.EvaluationOptions{TargetVersion: target})
-		one("convert to "+target, object, theirErr, got, err)
+		theirObject, theirErr := theirs.Stored(body, target)
+		got, err := ours.Read(ctx, object, engine.ReadOptions{TargetVersion: target})
+		one("read at "+target, theirObject, theirErr, got, err)
+		theirObject, theirErr = theirs.Converted(body, target)
+		got, err = ours.Convert(ctx, object, target, engine.TransformOptions{})
+		one("convert to "+target, theirObject, theirErr, got, err)
 	}
 	version, _, _ := strings.Cut(string(peek(body)), "\x00")
 	if !strings.HasPrefix(version, ours.Group()+"/v") {
@@ -143,9 +143,9 @@ func compareStored(theirs *oracle.Definition, ours *engine.Definition, body []by
 	if version != "v1" && version != "v2" {
 		return diffs
 	}
-	object, unknown, theirErr := theirs.Pruned(body, version)
-	got, err := ours.Prune(ctx, item, engine.EvaluationOptions{})
-	if one("prune", object, theirErr, got, err) && err == nil {
+	theirObject, unknown, theirErr := theirs.Pruned(body, version)
+	got, err := ours.Prune(ctx, object, engine.TransformOptions{})
+	if one("prune", theirObject, theirErr, got, err) && err == nil {
 		var paths []string
 		for _, c := range got.Pruned {
 			paths = append(paths, c.Path)
@@ -154,9 +154,9 @@ func compareStored(theirs *oracle.Definition, ours *engine.Definition, body []by
 			diffs = append(diffs, fmt.Sprintf("pruned: upstream %q, ours %q", unknown, paths))
 		}
 	}
-	object, theirErr = theirs.Defaulted(body, version)
-	got, err = ours.Default(ctx, item, engine.EvaluationOptions{})
-	one("default", object, theirErr, got, err)
+	theirObject, theirErr = theirs.Defaulted(body, version)
+	got, err = ours.Default(ctx, object, engine.TransformOptions{})
+	one("default", theirObject, theirErr, got, err)
 	return diffs
 }
 

@@ -276,10 +276,8 @@ func TestWebhooks(t *testing.T) {
 // checkMutate lets the plugin change the object and reports whether it did.
 func (f *fixture) checkMutate(t *testing.T, label string, d *engine.Definition, object *unstructured.Unstructured, sent []byte) (changed bool) {
 	t.Helper()
-	item := engine.Item{
-		Version: "v1", Object: engine.JSON(sent), Name: object.GetName(), Namespace: object.GetNamespace(),
-	}
-	want, failed := d.Admit(t.Context(), item, engine.EvaluationOptions{Stage: engine.StageDecode})
+	item := engine.Create{Version: "v1", Object: engine.JSON(sent), Name: object.GetName(), Namespace: object.GetNamespace()}
+	want, failed := d.Decode(t.Context(), item, engine.AdmitOptions{})
 	if failed != nil {
 		t.Fatalf("%s: %v", label, failed)
 	}
@@ -301,7 +299,7 @@ func (f *fixture) checkMutate(t *testing.T, label string, d *engine.Definition, 
 
 func (f *fixture) checkValidate(t *testing.T, label string, d *engine.Definition, object *unstructured.Unstructured, sent []byte) {
 	t.Helper()
-	want, err := d.Validate(t.Context(), engine.Item{Version: "v1", Object: engine.JSON(sent), Name: object.GetName(), Namespace: object.GetNamespace()}, engine.EvaluationOptions{})
+	want, err := d.Validate(t.Context(), engine.Create{Version: "v1", Object: engine.JSON(sent), Name: object.GetName(), Namespace: object.GetNamespace()}, engine.ValidateOptions{})
 	if err != nil {
 		t.Fatalf("%s: %v", label, err)
 	}

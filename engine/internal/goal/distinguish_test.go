@@ -22,11 +22,11 @@ func distinguish(ctx context.Context, a, b *engine.Definition, o goal.Options) (
 // accepts reports whether a CRD accepts the write of a distinction.
 func accepts(t *testing.T, of *engine.Definition, d *goal.Distinction) bool {
 	t.Helper()
-	item := engine.Item{Version: "v1", Object: engine.JSON(d.Object)}
+	var w engine.Write = engine.Create{Version: "v1", Object: engine.JSON(d.Object)}
 	if d.OldObject != nil {
-		item.OldObject = engine.JSON(d.OldObject)
+		w = engine.Update{Version: "v1", Object: engine.JSON(d.Object), Old: engine.JSON(d.OldObject)}
 	}
-	v, err := of.Validate(t.Context(), item, engine.EvaluationOptions{CompleteMetadata: d.OldObject != nil})
+	v, err := of.Validate(t.Context(), w, engine.ValidateOptions{CompleteMetadata: d.OldObject != nil})
 	if err != nil {
 		t.Fatal(err)
 	}

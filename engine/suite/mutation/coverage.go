@@ -124,17 +124,10 @@ func (c *CoverageOf) register(v *version, n *schemaNode) {
 }
 
 // Add counts an accepted write.
-func (c *CoverageOf) Add(ctx context.Context, apiVersion string, item engine.Item, verdict *engine.Verdict) error {
-	if !verdict.Allowed || item.Subresource == "scale" {
+func (c *CoverageOf) Add(ctx context.Context, apiVersion string, w engine.Write, verdict *engine.Verdict) error {
+	input, _, subresource, err := objectsOf(w)
+	if !verdict.Allowed || subresource == "scale" || err != nil {
 		return nil
-	}
-	input := item.Object.JSON
-	if item.Patch != nil {
-		patched, err := applied(item.OldObject.JSON, item.Patch)
-		if err != nil {
-			return nil //nolint:nilerr // the patch changes a field that only the stored object has
-		}
-		input = patched
 	}
 	name := apiVersion[strings.LastIndex(apiVersion, "/")+1:]
 	for _, v := range c.crd.versions {
@@ -142,7 +135,7 @@ func (c *CoverageOf) Add(ctx context.Context, apiVersion string, item engine.Ite
 			continue
 		}
 		in, out, n := parse(input), parse(verdict.Object), v.schema
-		if item.Subresource == "status" { // all other fields are those of the old object
+		if subresource == "status" { // all other fields are those of the old object
 			inObject, _ := in.(map[string]any)
 			outObject, _ := out.(map[string]any)
 			if in, out, n = inObject["status"], outObject["status"], n.properties["status"]; n == nil {
@@ -234,7 +227,7 @@ func (c *CoverageOf) reached(ctx context.Context, v *version, n *schemaNode, key
 	if err != nil {
 		return false, err
 	}
-	verdict, err := d.Validate(ctx, engine.Item{Object: engine.JSON(object)}, engine.EvaluationOptions{AsGiven: true})
+	verdict, err := d.Validate(ctx, engine.Create{Object: engine.JSON(object)}, engine.ValidateOptions{AsGiven: true})
 	return err == nil && verdict.Allowed, err
 }
 

@@ -69,12 +69,12 @@ func TestCoverage(t *testing.T) {
 			return engine.JSON([]byte(strings.TrimSuffix(`{"apiVersion":"example.com/v1","kind":"Kite","metadata":{"name":"a"},`+
 				fields[1:len(fields)-1], ",") + "}"))
 		}
-		item := engine.Item{Object: whole(tc.object), Subresource: tc.subresource}
+		var item engine.Write = engine.Create{Object: whole(tc.object)}
 		if tc.old != "" {
-			item.OldObject = whole(tc.old)
+			item = engine.Update{Object: whole(tc.object), Old: whole(tc.old), Subresource: tc.subresource}
 		}
 		verdict, err := suite.NewEvaluator(d...).Admit(t.Context(), "example.com/v1", "Kite", item,
-			engine.EvaluationOptions{CompleteMetadata: true})
+			engine.AdmitOptions{CompleteMetadata: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,8 +18,8 @@ type reach = *big.Int
 // write is a write of a test.
 type write struct {
 	apiVersion, kind string
-	item             engine.Item
-	options          engine.EvaluationOptions
+	write            engine.Write
+	options          engine.AdmitOptions
 	verdict          *engine.Verdict
 }
 
@@ -31,15 +31,15 @@ type recorder struct {
 }
 
 func (r *recorder) Admit(
-	ctx context.Context, apiVersion, kind string, item engine.Item, o engine.EvaluationOptions,
+	ctx context.Context, apiVersion, kind string, w engine.Write, o engine.AdmitOptions,
 ) (*engine.Verdict, error) {
-	v, err := r.Evaluator.Admit(ctx, apiVersion, kind, item, o)
-	r.writes = append(r.writes, write{apiVersion, kind, item, o, v})
+	v, err := r.Evaluator.Admit(ctx, apiVersion, kind, w, o)
+	r.writes = append(r.writes, write{apiVersion, kind, w, o, v})
 	return v, err
 }
 
 func (r *recorder) ReadStored(
-	ctx context.Context, apiVersion, kind string, object []byte, o engine.EvaluationOptions,
+	ctx context.Context, apiVersion, kind string, object []byte, o engine.ValidateOptions,
 ) ([]engine.FieldChange, *engine.Verdict, error) {
 	r.checked = append(r.checked, object)
 	return r.Evaluator.ReadStored(ctx, apiVersion, kind, object, o)
@@ -53,19 +53,11 @@ func (r *recorder) reaches(v *version) reach {
 	}
 	for i := range r.writes {
 		w := &r.writes[i]
-		old := parse(w.item.OldObject.JSON)
-		if w.item.Subresource == "scale" {
+		object, old, subresource, err := objectsOf(w.write)
+		if subresource == "scale" || err != nil {
 			return nil
 		}
-		object := parse(w.item.Object.JSON)
-		if patch := w.item.Patch; patch != nil {
-			patched, err := applied(w.item.OldObject.JSON, patch)
-			if err != nil {
-				return nil
-			}
-			object = parse(patched)
-		}
-		for _, value := range []any{old, object} {
+		for _, value := range []any{parse(old), parse(object)} {
 			if value != nil {
 				v.schema.visit(value, set)
 			}
@@ -77,15 +69,25 @@ func (r *recorder) reaches(v *version) reach {
 	return set
 }
 
-func applied(old []byte, patch *engine.Patch) ([]byte, error) {
-	if patch.Type == engine.MergePatch {
-		return jsonpatch.MergePatch(old, patch.Document.JSON)
+// objectsOf returns the new and the old object of a write of a test, whose documents are JSON. The error is that of a
+// patch that cannot be applied: it can change a field that only the stored object has.
+func objectsOf(w engine.Write) (object, old []byte, subresource string, err error) {
+	switch w := w.(type) {
+	case engine.Update:
+		return w.Object.JSON, w.Old.JSON, w.Subresource, nil
+	case engine.Patch:
+		old = w.Old.JSON
+		if w.Type == engine.MergePatch {
+			object, err = jsonpatch.MergePatch(old, w.Body.JSON)
+			return object, old, w.Subresource, err
+		}
+		operations, err := jsonpatch.DecodePatch(w.Body.JSON)
+		if err == nil {
+			object, err = operations.Apply(old)
+		}
+		return object, old, w.Subresource, err
 	}
-	operations, err := jsonpatch.DecodePatch(patch.Document.JSON)
-	if err != nil {
-		return nil, err
-	}
-	return operations.Apply(old)
+	return w.(engine.Create).Object.JSON, nil, "", nil
 }
 
 // parse returns a JSON value, or nil.

@@ -130,10 +130,10 @@ func (s *survivor) writes() (list []writtenPair) {
 	for _, t := range s.tests {
 		for i := range t.writes {
 			w := &t.writes[i]
-			if w.item.Subresource == "scale" || !s.isOf(w.kind, w.apiVersion) {
+			if !s.isOf(w.kind, w.apiVersion) {
 				continue
 			}
-			if pair, err := pairOf(w); err == nil {
+			if pair, ok := pairOf(w); ok {
 				list = append(list, pair)
 			}
 			if len(list) == maxRecorded {
@@ -145,19 +145,18 @@ func (s *survivor) writes() (list []writtenPair) {
 	return list
 }
 
-// pairOf returns a write as a pair of objects. The error is that of a patch.
-func pairOf(w *write) (p writtenPair, err error) {
-	object, old := w.item.Object.JSON, w.item.OldObject.JSON
-	if w.item.Patch != nil {
-		if object, err = applied(old, w.item.Patch); err != nil {
-			return p, err
-		}
+// pairOf returns a write as a pair of objects. ok is false for a write to the subresource scale, and for a patch that
+// cannot be applied.
+func pairOf(w *write) (p writtenPair, ok bool) {
+	object, old, subresource, err := objectsOf(w.write)
+	if err != nil || subresource == "scale" {
+		return p, false
 	}
-	p = writtenPair{status: w.item.Subresource == "status", size: len(object) + len(old)}
+	p = writtenPair{status: subresource == "status", size: len(object) + len(old)}
 	if p.Object, err = sample.Parse(object); err == nil && old != nil {
 		p.Old, err = sample.Parse(old)
 	}
-	return p, err
+	return p, err == nil
 }
 
 func (s *survivor) isOf(kind, apiVersion string) bool {
@@ -174,15 +173,16 @@ type comparison struct {
 
 // differs reports whether CRD and mutant accept different writes, or store different objects.
 func (s *survivor) differs(ctx context.Context, c *comparison) (bool, error) {
-	item := engine.Item{Object: engine.JSON(c.object)}
+	var item engine.Write = engine.Create{Object: engine.JSON(c.object)}
 	if c.old != nil {
-		item.OldObject = engine.JSON(c.old)
-	}
-	if c.status {
-		item.Subresource = "status"
+		update := engine.Update{Object: engine.JSON(c.object), Old: engine.JSON(c.old)}
+		if c.status {
+			update.Subresource = "status"
+		}
+		item = update
 	}
 	var err error
-	options := engine.EvaluationOptions{FieldValidation: engine.FieldValidationIgnore, CompleteMetadata: true}
+	options := engine.AdmitOptions{FieldValidation: engine.FieldValidationIgnore, CompleteMetadata: true}
 	if c.original, err = s.crd.definition.Admit(ctx, item, options); err == nil {
 		c.mutant, err = s.changed.Admit(ctx, item, options)
 	}

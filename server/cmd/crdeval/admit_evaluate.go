@@ -134,11 +134,11 @@ func (a *admission) answerWithTraces(ctx context.Context, list []asked) error {
 }
 
 // answer asks the evaluator, and sets the answers of outcomes.
-func (a *admission) answer(ctx context.Context, list []asked, o engine.EvaluationOptions) error {
+func (a *admission) answer(ctx context.Context, list []asked, o engine.AdmitOptions) error {
 	questions := make([]question, 0, len(list))
 	for _, of := range list {
 		for _, crd := range of.crds {
-			q := question{crd: crd, item: of.write.item(a.command)}
+			q := question{crd: crd, write: of.write.forEngine(a.command)}
 			if of.write.patch == nil {
 				q.of = of.write.Manifest
 			}

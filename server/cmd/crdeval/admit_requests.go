@@ -18,9 +18,9 @@ type write struct {
 	*workspace.Manifest
 	apiVersion, kind string              // of the object; the manifest may be a Scale
 	old              *workspace.Manifest // the existing object of an update; the manifest itself for a patch
-	patch            *engine.Patch
-	warnings         []engine.Warning // of crdeval about the request
-	err              error            // why there is no request
+	patch            *engine.Patch       // without the old object, nil without a patch
+	warnings         []engine.Warning    // of crdeval about the request
+	err              error               // why there is no request
 }
 
 // key identifies an object in a cluster.
@@ -35,7 +35,7 @@ type writer struct {
 	command  *admitCommand
 	existing map[key][]*workspace.Manifest // the objects of --old
 	base     *baseline                     // nil without --base
-	patch    *engine.Patch                 // nil without a patch
+	patch    *engine.Patch                 // without the old object, nil without a patch
 
 	unreadable []*workspace.Manifest // documents of --old
 }
@@ -64,7 +64,7 @@ func newWriter(ctx context.Context, c *admitCommand, files input.Reader) (*write
 	} else if text, err = files.ReadFile(ctx, c.PatchFile); err != nil {
 		return nil, fmt.Errorf("%s: %w", c.PatchFile, err)
 	}
-	w.patch = &engine.Patch{Type: patchTypes[c.Type], Document: engine.YAML(text)}
+	w.patch = &engine.Patch{Type: patchTypes[c.Type], Body: engine.YAML(text)}
 	return w, nil
 }
 
@@ -137,16 +137,18 @@ func (w *writer) lookupKey(id *engine.Identity) key {
 	return k
 }
 
-// item returns the item of a write for the engine.
-func (w *write) item(c *admitCommand) engine.Item {
-	item := engine.Item{Patch: w.patch, Subresource: c.Subresource, Namespace: c.key(&w.Identity).namespace}
-	if w.old != nil {
-		item.OldObject = w.old.Document
+// forEngine returns the write for the engine.
+func (w *write) forEngine(c *admitCommand) engine.Write {
+	namespace := c.key(&w.Identity).namespace
+	switch {
+	case w.patch != nil:
+		patch := *w.patch
+		patch.Old, patch.Subresource, patch.Namespace = w.old.Document, c.Subresource, namespace
+		return patch
+	case w.old == nil:
+		return engine.Create{Object: w.Document, Namespace: namespace}
 	}
-	if w.patch == nil {
-		item.Object = w.Document
-	}
-	return item
+	return engine.Update{Object: w.Document, Old: w.old.Document, Subresource: c.Subresource, Namespace: namespace}
 }
 
 var errUntyped = errors.New("it is not an object of Kubernetes: it needs a kind, and an apiVersion GROUP/VERSION whose group " +

@@ -19,7 +19,7 @@ type admission struct {
 	evaluator
 	command   *admitCommand
 	workspace *workspace.Workspace
-	options   engine.EvaluationOptions
+	options   engine.AdmitOptions
 	given     map[string]bool       // the paths of the files of --crds
 	crds      []*workspace.CRD      // in the order of the files
 	rules     []*workspace.Manifest // conversion rules of CRDs
@@ -37,7 +37,7 @@ func (c *admitCommand) admit(ctx context.Context, env environment) error {
 		return err
 	}
 	defer a.close()
-	a.options = engine.EvaluationOptions{FieldValidation: fieldValidations[c.FieldValidation], CompleteMetadata: true}
+	a.options = engine.AdmitOptions{FieldValidation: fieldValidations[c.FieldValidation], CompleteMetadata: true}
 	if c.Explain {
 		a.options.Trace = engine.TraceFailed
 	}

@@ -133,9 +133,9 @@ func (l *local) comparePair(ctx context.Context, c *comparison) (*compared, erro
 func replay(
 	ctx context.Context, old, d *engine.Definition, objects []*workspace.Manifest,
 ) ([]*crdevalv1.ReplayResult, error) {
-	items := make([]engine.Item, len(objects))
+	items := make([]engine.ObjectWrite, len(objects))
 	for i, m := range objects {
-		items[i].Object = m.Document
+		items[i] = engine.Create{Object: m.Document}
 	}
 	results, err := diff.Replay(ctx, old, d, items, engine.FieldValidationWarn)
 	if err != nil {

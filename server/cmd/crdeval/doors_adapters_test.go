@@ -277,8 +277,8 @@ func goDoor(t *testing.T, c *doorCase) (list []doorFinding) {
 		case workspace.ClassObject, workspace.ClassWithoutCRD:
 			answers := all.Evaluate(ctx, m.APIVersion, m.Kind, m.Path(),
 				func(_ *workspace.CRD, d *engine.Definition) (*engine.Verdict, error) {
-					return d.Admit(ctx, engine.Item{Object: m.Document},
-						engine.EvaluationOptions{FieldValidation: engine.FieldValidationStrict, CompleteMetadata: true})
+					return d.Admit(ctx, engine.Create{Object: m.Document},
+						engine.AdmitOptions{FieldValidation: engine.FieldValidationStrict, CompleteMetadata: true})
 				})
 			for _, a := range answers {
 				if a.Err != nil {

@@ -17,7 +17,7 @@ type evaluator interface {
 	// registered reports whether CRDs that are not given can be used.
 	registered() bool
 	// admit evaluates writes. The error ends the run.
-	admit(ctx context.Context, list []question, o engine.EvaluationOptions, limit time.Duration) ([]answer, error)
+	admit(ctx context.Context, list []question, o engine.AdmitOptions, limit time.Duration) ([]answer, error)
 	// table returns the meta.k8s.io/v1 Table of objects of a version as JSON.
 	table(ctx context.Context, crd *workspace.CRD, version string, objects [][]byte, now time.Time) ([]byte, error)
 	// matching reports which objects of a version match a field selector.
@@ -27,8 +27,8 @@ type evaluator interface {
 
 // question is a write of an object of a CRD. The crd is nil for a CRD that only the service has.
 type question struct {
-	crd  *workspace.CRD
-	item engine.Item
+	crd   *workspace.CRD
+	write engine.Write
 	// of has the document with the positions, nil for a patch.
 	of *workspace.Manifest
 }

@@ -59,7 +59,7 @@ func (e *localEvaluator) setRules(ctx context.Context, rules *workspace.Manifest
 }
 
 func (e *localEvaluator) admit(
-	ctx context.Context, list []question, o engine.EvaluationOptions, limit time.Duration,
+	ctx context.Context, list []question, o engine.AdmitOptions, limit time.Duration,
 ) ([]answer, error) {
 	answers := make([]answer, len(list))
 	each := newItemContext(ctx, limit)
@@ -71,10 +71,12 @@ func (e *localEvaluator) admit(
 		each.restart()
 		a := &answers[i]
 		d := q.crd.Compiled().Definition
-		a.verdict, a.err = d.Admit(each, q.item, o)
+		a.verdict, a.err = d.Admit(each, q.write, o)
 		if engine.ReasonOf(a.err) == engine.ReasonConversionUnavailable {
 			// The CRD converts with a webhook, which a command does not call. The object is not stored, only validated.
-			a.verdict, a.err = d.Validate(each, q.item, o)
+			a.verdict, a.err = d.Validate(each, q.write, engine.ValidateOptions{
+				FieldValidation: o.FieldValidation, CompleteMetadata: o.CompleteMetadata, Trace: o.Trace, Brief: o.View == engine.ViewNone,
+			})
 		}
 		if ctx.Err() != nil {
 			return nil, workspace.ErrInterrupted

@@ -116,7 +116,7 @@ func (e *remoteEvaluator) setRules(ctx context.Context, rules *workspace.Manifes
 }
 
 func (e *remoteEvaluator) admit(
-	ctx context.Context, list []question, o engine.EvaluationOptions, limit time.Duration,
+	ctx context.Context, list []question, o engine.AdmitOptions, limit time.Duration,
 ) ([]answer, error) {
 	answers := make([]answer, len(list))
 	options := crdeval.AdmitOptions{Evaluation: optionsMessage(o)}
@@ -183,17 +183,22 @@ func crdsOf(list []question) (crds []*workspace.CRD) {
 
 // itemMessage returns the message of a question.
 func itemMessage(q *question) *crdevalv1.EvaluationItem {
-	m := &crdevalv1.EvaluationItem{Subresource: q.item.Subresource, Namespace: q.item.Namespace}
+	m := &crdevalv1.EvaluationItem{}
 	if q.crd != nil {
 		m.Crd = q.crd.Name
 	}
-	if p := q.item.Patch; p != nil {
-		m.Patch = &crdevalv1.ObjectPatch{Type: patchTypeMessages[p.Type], Patch: toDocument(p.Document)}
-	} else {
-		m.Object = toDocument(q.item.Object)
-	}
-	if !q.item.OldObject.Absent() {
-		m.OldObject = toDocument(q.item.OldObject)
+	switch w := q.write.(type) {
+	case engine.Create:
+		m.Object, m.Namespace = toDocument(w.Object), w.Namespace
+	case engine.Update:
+		m.Object = toDocument(w.Object)
+		if !w.Old.Absent() {
+			m.OldObject = toDocument(w.Old)
+		}
+		m.Subresource, m.Namespace = w.Subresource, w.Namespace
+	case engine.Patch:
+		m.Patch = &crdevalv1.ObjectPatch{Type: patchTypeMessages[w.Type], Patch: toDocument(w.Body)}
+		m.OldObject, m.Subresource, m.Namespace = toDocument(w.Old), w.Subresource, w.Namespace
 	}
 	return m
 }

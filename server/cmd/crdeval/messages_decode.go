@@ -5,8 +5,19 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// optionsMessage returns the message of the options of an evaluation.
-func optionsMessage(o engine.EvaluationOptions) *crdevalv1.EvaluationOptions {
+// validateOptionsMessage returns the message of the options of Validate.
+func validateOptionsMessage(o engine.ValidateOptions) *crdevalv1.EvaluationOptions {
+	view := engine.ViewFull
+	if o.Brief {
+		view = engine.ViewNone
+	}
+	return optionsMessage(engine.AdmitOptions{
+		FieldValidation: o.FieldValidation, CompleteMetadata: o.CompleteMetadata, View: view, Trace: o.Trace,
+	})
+}
+
+// optionsMessage returns the message of the options of Admit.
+func optionsMessage(o engine.AdmitOptions) *crdevalv1.EvaluationOptions {
 	return &crdevalv1.EvaluationOptions{
 		FieldValidation: fieldValidationMessages[o.FieldValidation], CompleteMetadata: o.CompleteMetadata,
 		View: views[o.View], Trace: traceModes[o.Trace],

@@ -136,13 +136,13 @@ func (e *suiteEvaluator) register(ctx context.Context, f suite.CRDs) error {
 
 // Admit evaluates a write, and counts the outcomes of its rules.
 func (e *suiteEvaluator) Admit(
-	ctx context.Context, apiVersion, kind string, item engine.Item, o engine.EvaluationOptions,
+	ctx context.Context, apiVersion, kind string, w engine.Write, o engine.AdmitOptions,
 ) (*engine.Verdict, error) {
 	if e.coverage == nil {
-		return e.Evaluator.Admit(ctx, apiVersion, kind, item, o)
+		return e.Evaluator.Admit(ctx, apiVersion, kind, w, o)
 	}
 	o.Trace = engine.TraceAll
-	a, err := e.Evaluator.Admit(ctx, apiVersion, kind, item, o)
+	a, err := e.Evaluator.Admit(ctx, apiVersion, kind, w, o)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func (e *suiteEvaluator) Admit(
 		e.coverage.Add(name, workspace.VersionOf(apiVersion), a.Traces, a.OmittedTraces)
 	}
 	if schema := e.schemas[of]; schema != nil {
-		if err := schema.Add(ctx, apiVersion, item, a); err != nil {
+		if err := schema.Add(ctx, apiVersion, w, a); err != nil {
 			return nil, fmt.Errorf("coverage: %w", err)
 		}
 	}

@@ -26,9 +26,9 @@ func (s *service) evaluator(names map[groupKind]string) suite.Evaluator {
 
 // Admit evaluates a write.
 func (e *remoteSuite) Admit(
-	ctx context.Context, apiVersion, kind string, item engine.Item, o engine.EvaluationOptions,
+	ctx context.Context, apiVersion, kind string, w engine.Write, o engine.AdmitOptions,
 ) (*engine.Verdict, error) {
-	sent := itemMessage(&question{item: item})
+	sent := itemMessage(&question{write: w})
 	sent.Crd = e.names[groupKind{workspace.GroupOf(apiVersion), kind}]
 	results, err := e.client().AdmitItems(ctx, []*crdevalv1.EvaluationItem{sent},
 		crdeval.AdmitOptions{Evaluation: optionsMessage(o)})
@@ -43,7 +43,7 @@ func (e *remoteSuite) Admit(
 
 // ReadStored reads an object as an API server reads it from its storage, and validates it.
 func (e *remoteSuite) ReadStored(
-	ctx context.Context, apiVersion, kind string, object []byte, o engine.EvaluationOptions,
+	ctx context.Context, apiVersion, kind string, object []byte, o engine.ValidateOptions,
 ) ([]engine.FieldChange, *engine.Verdict, error) {
 	sent := &crdevalv1.EvaluationItem{
 		Crd: e.names[groupKind{workspace.GroupOf(apiVersion), kind}], Object: crdeval.Document(object),
@@ -60,7 +60,7 @@ func (e *remoteSuite) ReadStored(
 	}
 	sent.Object = read[0].GetObject()
 	request := &crdevalv1.ValidateRequest{Catalog: e.Catalog(), Items: []*crdevalv1.EvaluationItem{sent},
-		Options: optionsMessage(o), AsGiven: o.AsGiven}
+		Options: validateOptionsMessage(o), AsGiven: o.AsGiven}
 	for _, document := range e.given.documents() {
 		request.Crds = append(request.Crds, crdeval.Document(document))
 	}

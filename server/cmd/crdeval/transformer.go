@@ -42,20 +42,18 @@ type storedCRD struct {
 var errNoCRD = errors.New("there is no CRD of this kind")
 
 // validAtTarget are the options for validating a converted object.
-var validAtTarget = engine.EvaluationOptions{
-	CompleteMetadata: true, FieldValidation: engine.FieldValidationIgnore, View: engine.ViewChanged,
-}
+var validAtTarget = engine.ValidateOptions{CompleteMetadata: true, FieldValidation: engine.FieldValidationIgnore}
 
 func (l *local) convert(ctx context.Context, version string, objects []*workspace.Manifest) ([]transformed, error) {
 	return l.transform(ctx, objects, func(d *engine.Definition, m *workspace.Manifest) (t transformed) {
-		done, err := d.Convert(ctx, engine.Item{Object: m.Document}, engine.EvaluationOptions{TargetVersion: version})
+		done, err := d.Convert(ctx, m.Document, version, engine.TransformOptions{})
 		if err != nil {
 			return transformed{err: err}
 		}
 		t = transformed{object: done.Object, pruned: done.Pruned}
 		if workspace.VersionOf(m.APIVersion) != version {
 			// A version that is not served has no verdict.
-			t.verdict, _ = d.Validate(ctx, engine.Item{Object: engine.JSON(done.Object)}, validAtTarget)
+			t.verdict, _ = d.Validate(ctx, engine.Create{Object: engine.JSON(done.Object)}, validAtTarget)
 		}
 		return t
 	})
@@ -63,7 +61,7 @@ func (l *local) convert(ctx context.Context, version string, objects []*workspac
 
 func (l *local) read(ctx context.Context, version string, objects []*workspace.Manifest) ([]transformed, error) {
 	return l.transform(ctx, objects, func(d *engine.Definition, m *workspace.Manifest) transformed {
-		done, err := d.Read(ctx, engine.Item{Object: m.Document}, engine.EvaluationOptions{TargetVersion: version})
+		done, err := d.Read(ctx, m.Document, engine.ReadOptions{TargetVersion: version})
 		if err != nil {
 			return transformed{err: err}
 		}

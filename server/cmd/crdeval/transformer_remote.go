@@ -25,7 +25,7 @@ func (s *service) convert(ctx context.Context, version string, objects []*worksp
 			items, of = append(items, &crdevalv1.EvaluationItem{Object: crdeval.Document(t.object)}), append(of, i)
 		}
 	}
-	verdicts, err := client.ValidateItems(ctx, items, optionsMessage(validAtTarget))
+	verdicts, err := client.ValidateItems(ctx, items, validateOptionsMessage(validAtTarget))
 	if err != nil {
 		return nil, s.fail("", err)
 	}

@@ -95,7 +95,7 @@ spec:
 		var got string
 		for _, f := range OfAnswers(w.Evaluate(t.Context(), m.APIVersion, m.Kind, "",
 			func(_ *workspace.CRD, d *engine.Definition) (*engine.Verdict, error) {
-				return d.Validate(context.WithoutCancel(t.Context()), engine.Item{Object: m.Document}, engine.EvaluationOptions{})
+				return d.Validate(context.WithoutCancel(t.Context()), engine.Create{Object: m.Document}, engine.ValidateOptions{})
 			})) {
 			if _, failed := f.Source.(error); !failed {
 				t.Errorf("%s: %+v", text, f)

@@ -171,22 +171,21 @@ func (w *folders) checkObject(ctx context.Context, r *result, m *workspace.Manif
 	list []diagnosis.Finding) {
 	answers := w.set().Evaluate(ctx, m.APIVersion, m.Kind, m.Path(),
 		func(_ *workspace.CRD, d *engine.Definition) (*engine.Verdict, error) {
-			item := engine.Item{Object: m.Document, OldObject: r.stored.object(m)}
+			namespace := ""
 			if m.Namespace == "" && d.Scope() == engine.NamespaceScoped {
-				item.Namespace = settings.Namespace
+				namespace = settings.Namespace
 			}
-			options := engine.EvaluationOptions{
-				FieldValidation: settings.FieldValidation, View: engine.ViewChanged, CompleteMetadata: true,
-			}
+			options := engine.ValidateOptions{FieldValidation: settings.FieldValidation, CompleteMetadata: true}
 			if m.HasPlaceholders() {
 				options.Trace = engine.TraceFailed // of the values that the rules read
 			}
-			verdict, err := d.Validate(ctx, item, options)
-			if err != nil && !item.OldObject.Absent() { // the stored object is invalid
-				item.OldObject = engine.Document{}
-				verdict, err = d.Validate(ctx, item, options)
+			if old := r.stored.object(m); !old.Absent() {
+				update := engine.Update{Object: m.Document, Old: old, Namespace: namespace}
+				if verdict, err := d.Validate(ctx, update, options); err == nil {
+					return verdict, nil // otherwise, the stored object is invalid
+				}
 			}
-			return verdict, err
+			return d.Validate(ctx, engine.Create{Object: m.Document, Namespace: namespace}, options)
 		})
 	r.used = append(r.used, w.usage(m.APIVersion, m.Kind, m.Path()))
 	if len(answers) == 1 && answers[0].Err == nil {

@@ -159,7 +159,7 @@ func TestGeneratedCRDs(t *testing.T) {
 		revisions[definition.Revision()] = true
 		sizes[min(len(text)/(10<<10), 2)]++
 		for n, o := range objects(t, i, samples) {
-			verdict, err := definition.Validate(t.Context(), engine.Item{Object: engine.JSON(o)}, engine.EvaluationOptions{})
+			verdict, err := definition.Validate(t.Context(), engine.Create{Object: engine.JSON(o)}, engine.ValidateOptions{})
 			if err != nil || verdict.Allowed != (n == 0) {
 				t.Errorf("CRD %d, object %d: %v, %+v", i, n, err, verdict)
 			}

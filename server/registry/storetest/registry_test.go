@@ -98,7 +98,7 @@ func conversionRules(t *testing.T, f fixture) {
 		t.Fatal(err)
 	}
 	object := engine.JSON([]byte(`{"apiVersion": "example.com/v1beta1", "kind": "Task", "metadata": {"name": "a", "namespace": "b"}, "spec": {"after": "x"}}`))
-	got, err := definition.Convert(t.Context(), engine.Item{Object: object}, engine.EvaluationOptions{TargetVersion: "v1"})
+	got, err := definition.Convert(t.Context(), object, "v1", engine.TransformOptions{})
 	if err != nil || !strings.Contains(string(got.Object), `"spec":{"next":"x"}`) {
 		t.Errorf("%s, %v", got.Object, err)
 	}

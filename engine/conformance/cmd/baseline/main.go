@@ -78,7 +78,7 @@ type evaluator struct {
 }
 
 func (e *evaluator) Validate(ctx context.Context, r *crdevalv1.ValidateRequest) (*crdevalv1.ValidateResponse, error) {
-	v, err := e.definition.Validate(ctx, item(r.GetItems()), engine.EvaluationOptions{})
+	v, err := e.definition.Validate(ctx, item(r.GetItems()), engine.ValidateOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -87,15 +87,15 @@ func (e *evaluator) Validate(ctx context.Context, r *crdevalv1.ValidateRequest) 
 
 // Admit evaluates the stage FINISH.
 func (e *evaluator) Admit(ctx context.Context, r *crdevalv1.AdmitRequest) (*crdevalv1.AdmitResponse, error) {
-	v, err := e.definition.Admit(ctx, item(r.GetItems()), engine.EvaluationOptions{Stage: engine.StageFinish})
+	v, err := e.definition.Finish(ctx, item(r.GetItems()), engine.AdmitOptions{})
 	if err != nil {
 		return nil, err
 	}
 	return &crdevalv1.AdmitResponse{Results: result(v)}, nil
 }
 
-func item(items []*crdevalv1.EvaluationItem) engine.Item {
-	return engine.Item{Version: "v1", Object: engine.JSON(items[0].GetObject().GetJson())}
+func item(items []*crdevalv1.EvaluationItem) engine.Create {
+	return engine.Create{Version: "v1", Object: engine.JSON(items[0].GetObject().GetJson())}
 }
 
 func result(v *engine.Verdict) []*crdevalv1.VerdictResult {

@@ -118,7 +118,7 @@ var (
 
 func (p *pair) read(q question) oracle.Answer {
 	ctx, d := context.Background(), p.ours.Engine()
-	read, err := d.Read(ctx, engine.Item{Object: engine.JSON(q.Old)}, engine.EvaluationOptions{TargetVersion: q.Version})
+	read, err := d.Read(ctx, engine.JSON(q.Old), engine.ReadOptions{TargetVersion: q.Version})
 	if err != nil {
 		return oracle.Answer{Rejection: rejection(err, nowhere)}
 	}
@@ -133,8 +133,7 @@ func (p *pair) read(q question) oracle.Answer {
 }
 
 func (p *pair) convert(q question) oracle.Answer {
-	made, err := p.ours.Engine().Convert(context.Background(), engine.Item{Object: engine.JSON(q.Body)},
-		engine.EvaluationOptions{TargetVersion: q.Target})
+	made, err := p.ours.Engine().Convert(context.Background(), engine.JSON(q.Body), q.Target, engine.TransformOptions{})
 	if err != nil {
 		return oracle.Answer{Rejection: rejection(err, nowhere)}
 	}

@@ -171,7 +171,7 @@ func (c comparison) served() (a oracle.Answer) {
 func (c comparison) get() (upstream oracle.Answer, diffs []string) {
 	upstream = c.definition.GetScale(c.ask.Request)
 	ctx := context.Background()
-	read, err := c.facade.Read(ctx, engine.Item{Object: engine.JSON(c.ask.Old)}, engine.EvaluationOptions{TargetVersion: c.ask.Version})
+	read, err := c.facade.Read(ctx, engine.JSON(c.ask.Old), engine.ReadOptions{TargetVersion: c.ask.Version})
 	if err != nil {
 		if upstream.Rejection == nil {
 			return upstream, []string{"ours cannot read the object: " + err.Error()}
@@ -224,7 +224,7 @@ func (c comparison) set(upstream oracle.Answer) []string {
 		return nil
 	}
 	ctx := context.Background()
-	read, err := c.facade.Read(ctx, engine.Item{Object: engine.JSON(c.ask.Old)}, engine.EvaluationOptions{TargetVersion: c.ask.Version})
+	read, err := c.facade.Read(ctx, engine.JSON(c.ask.Old), engine.ReadOptions{TargetVersion: c.ask.Version})
 	if err != nil {
 		return []string{"ours cannot read the object: " + err.Error()}
 	}

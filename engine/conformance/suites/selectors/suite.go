@@ -113,7 +113,7 @@ func (p *pair) objects(version string) {
 		p.n.Objects++
 		theirs, theirErr := p.server.fields(version, o)
 		var our []publish.SelectableField
-		read, err := p.ours.Read(ctx, engine.Item{Object: engine.JSON(o.Body)}, engine.EvaluationOptions{TargetVersion: version})
+		read, err := p.ours.Read(ctx, engine.JSON(o.Body), engine.ReadOptions{TargetVersion: version})
 		if err == nil {
 			our, err = publish.Select(ctx, p.ours, version, engine.JSON(read.Object))
 			p.included(o, version, our, err)
@@ -138,8 +138,8 @@ func (p *pair) objects(version string) {
 // included compares the fields that a Read includes in its answer with those that
 // SelectFields returns.
 func (p *pair) included(o stored, version string, alone []publish.SelectableField, failed error) {
-	read, err := p.ours.Read(context.Background(), engine.Item{Object: engine.JSON(o.Body)},
-		engine.EvaluationOptions{TargetVersion: version, Include: engine.PresentationOptions{SelectableFields: true}})
+	read, err := p.ours.Read(context.Background(), engine.JSON(o.Body),
+		engine.ReadOptions{TargetVersion: version, Include: engine.PresentationOptions{SelectableFields: true}})
 	switch {
 	case failed != nil && (err != nil || read.Presentation != nil && read.Presentation.SelectableFields == nil): // reported in a warning
 	case err != nil, read.Presentation == nil, !slices.Equal(read.Presentation.SelectableFields, alone):

@@ -147,8 +147,7 @@ func admitFindings(t *testing.T, text string) (list []shown) {
 		found := diagnosis.OfManifest(m)
 		if m.Err == nil {
 			answers := w.Evaluate(t.Context(), m.APIVersion, m.Kind, m.Path(), func(_ *workspace.CRD, d *engine.Definition) (*engine.Verdict, error) {
-				return d.Admit(t.Context(), engine.Item{Object: m.Document}, engine.EvaluationOptions{
-					FieldValidation: engine.FieldValidationStrict, CompleteMetadata: true})
+				return d.Admit(t.Context(), engine.Create{Object: m.Document}, engine.AdmitOptions{FieldValidation: engine.FieldValidationStrict, CompleteMetadata: true})
 			})
 			found = append(diagnosis.OfAnswers(answers), found...)
 		}

@@ -31,7 +31,6 @@ func (w *write) admit(ctx context.Context, r *Report) {
 	if failed != nil {
 		r.Errors = append(r.Errors, *failed)
 	}
-	item := engine.Item{Version: w.input.Version, Subresource: w.input.Subresource}
 	old := newDocument(DocumentOldObject, w.input.OldObject)
 	if old.isEmpty() {
 		old = nil
@@ -42,16 +41,19 @@ func (w *write) admit(ctx context.Context, r *Report) {
 	if !evaluated {
 		return
 	}
-	item.Object = w.object.Manifest.Document
-	if old != nil {
-		item.OldObject = old.Manifest.Document
+	create := engine.Create{Version: w.input.Version, Object: w.object.Manifest.Document}
+	var item engine.Write = create
+	if old != nil || w.input.Subresource != "" {
+		update := engine.Update{Version: w.input.Version, Object: create.Object, Subresource: w.input.Subresource}
+		if old != nil {
+			update.Old = old.Manifest.Document
+		}
+		item = update
 	}
 	w.version = w.requested(old)
-	verdict, err := w.definition.Admit(ctx, item, engine.EvaluationOptions{
-		FieldValidation: fieldValidations[w.input.FieldValidation], CompleteMetadata: true, Trace: engine.TraceAll,
-	})
+	verdict, err := w.definition.Admit(ctx, item, engine.AdmitOptions{FieldValidation: fieldValidations[w.input.FieldValidation], CompleteMetadata: true, Trace: engine.TraceAll})
 	if err != nil {
-		r.Errors = append(r.Errors, *w.culprit(ctx, item, old).failed(err, w.manifest))
+		r.Errors = append(r.Errors, *w.culprit(ctx, create, old).failed(err, w.manifest))
 		return
 	}
 	r.Object = w.verdict(verdict, old != nil)
@@ -70,12 +72,11 @@ func (w *write) admit(ctx context.Context, r *Report) {
 }
 
 // culprit returns the document that is the cause of an error: the old object, if the object can be created.
-func (w *write) culprit(ctx context.Context, item engine.Item, old *document) *document {
+func (w *write) culprit(ctx context.Context, create engine.Create, old *document) *document {
 	if old == nil {
 		return w.object
 	}
-	item.OldObject, item.Subresource = engine.Document{}, ""
-	if _, err := w.definition.Validate(ctx, item, engine.EvaluationOptions{CompleteMetadata: true}); err != nil {
+	if _, err := w.definition.Validate(ctx, create, engine.ValidateOptions{CompleteMetadata: true}); err != nil {
 		return w.object
 	}
 	return old
