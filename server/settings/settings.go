@@ -32,7 +32,7 @@ import (
 //	default      the value without a flag
 //	alone        the value of the flag without a value
 //	enum         comma-separated accepted values. An empty one permits an empty value.
-//	sep          none: the items of a list are not separated by commas. The flag can be repeated.
+//	sep          none: the items of a list are not separated with commas. The flag can be repeated.
 //	group        the heading in the help. An embedded struct can have it for its fields.
 //	env          -: no environment variable
 //	file         -: not in files
@@ -64,7 +64,7 @@ type Setting struct {
 
 	set       *Set
 	field     reflect.Value
-	separated bool // by commas
+	separated bool // with commas
 	origin    origin
 	place     string // the variable, or the position in a file
 }
