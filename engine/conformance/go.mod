@@ -34,7 +34,7 @@ require (
 	github.com/tmc/grpc-websocket-proxy v0.0.0-20220101234140-673ab2c3ae75 // indirect
 	github.com/xiang90/probing v0.0.0-20221125231312-a49e3df8f510 // indirect
 	go.etcd.io/etcd/pkg/v3 v3.7.3 // indirect
-	go.etcd.io/etcd/server/v3 v3.7.3
+	go.etcd.io/etcd/server/v3 v3.7.3 // etcd in the process, for histories on its store
 	go.etcd.io/raft/v3 v3.7.0 // indirect
 	google.golang.org/grpc v1.85.0 // gRPC
 	gopkg.in/natefinch/lumberjack.v2 v2.2.1 // indirect
@@ -138,8 +138,8 @@ require (
 	golang.org/x/term v0.47.0 // indirect
 	golang.org/x/text v0.43.0 // encodings of files, as kubectl reads them
 	golang.org/x/time v0.15.0 // indirect
-	google.golang.org/genproto/googleapis/api v0.0.0-20261019180522-ce908d29299b
-	google.golang.org/genproto/googleapis/rpc v0.0.0-20261019180522-ce908d29299b
+	google.golang.org/genproto/googleapis/api v0.0.0-20261019180522-ce908d29299b // the annotations of REST routes
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20261019180522-ce908d29299b // statuses and error details
 	gopkg.in/evanphx/json-patch.v4 v4.13.0 // error messages of malformed patches, as in API servers; tests compare our patching with it
 	gopkg.in/inf.v0 v0.9.1 // indirect
 	k8s.io/api v0.37.2 // the types of Scale, discovery and AdmissionReview
