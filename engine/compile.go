@@ -26,7 +26,7 @@ func Check(ctx context.Context, manifest Document, o Options) (_ *Report, err er
 	memory := celcheck.NewMemory()
 	return checkThen(ctx, manifest, &o, memory, func(report *Report, crd *apiextensionsv1.CustomResourceDefinition) (err error) {
 		c, err := compiled.CompileConversion(ctx, crd, compiled.Document(o.Conversion), o.Limits, memory)
-		report.conversion, report.Conversion = c, conversionReport(c)
+		report.conversion = c
 		return err
 	})
 }
@@ -38,7 +38,7 @@ func Compile(ctx context.Context, manifest Document, o Options) (d *Definition, 
 	memory := celcheck.NewMemory()
 	report, err := checkThen(ctx, manifest, &o, memory, func(report *Report, crd *apiextensionsv1.CustomResourceDefinition) (err error) {
 		if d, err = compile(ctx, crd, o, memory); err == nil {
-			report.conversion, report.Conversion = d.compiled.Conversion, d.conversion
+			report.conversion = d.compiled.Conversion
 		}
 		return err
 	})
@@ -187,7 +187,6 @@ func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition,
 		return nil, err
 	}
 	if d.compiled.Conversion != nil {
-		d.conversion = conversionReport(d.compiled.Conversion)
 		d.compiled.Inner.Declared, d.compiled.Inner.Lenses = true, d.compiled.Conversion.Lenses
 		d.compiled.Size += d.compiled.Inner.Lenses.Size() + int64(len(o.Conversion.JSON)+len(o.Conversion.YAML))
 	}

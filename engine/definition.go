@@ -10,9 +10,8 @@ import (
 
 // Definition is a compiled CRD. It is immutable and safe for concurrent use.
 type Definition struct {
-	compiled   compiled.Definition
-	observer   Observer
-	conversion *ConversionReport
+	compiled compiled.Definition
+	observer Observer
 }
 
 func init() {

@@ -6,7 +6,6 @@ import (
 	"runtime/debug"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Reason is a stable identifier of why something could not be evaluated.
@@ -116,10 +115,6 @@ func invalid(format string, args ...any) error {
 // failed returns an Error with a cause. what begins the message.
 func failed(reason Reason, what string, err error) error {
 	return &Error{Reason: reason, Message: what + ": " + err.Error(), Err: err}
-}
-
-func limitExceeded(message string, limit *value.LimitError, err error) *Error {
-	return &Error{Reason: ReasonLimitExceeded, Message: message, Limit: limit.Maximum, Actual: limit.Actual, Err: err}
 }
 
 // publicError returns the Error for a *admission.Fault. It returns other errors as they are.

@@ -47,6 +47,7 @@ var rank = map[string]int{
 	"engine/internal/fixture":    14,
 	"engine/diff":                14,
 	"engine/publish":             14,
+	"engine/convert":             14,
 	"engine/kubeserver":          15,
 	"engine/workspace":           14,
 	"engine/suite":               15,

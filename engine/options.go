@@ -41,7 +41,7 @@ type Options struct {
 	Converter Converter
 	// Conversion, if not absent, has declared conversion rules, which are used instead of Converter: see
 	// docs/conversion.md. Rules that do not fit the CRD do not reject it, but its conversions then fail: see
-	// Report.Conversion.
+	// convert.ReportOf.
 	Conversion Document
 	// Observer, if not nil, is called after compilations and evaluations.
 	Observer Observer

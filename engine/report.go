@@ -44,8 +44,6 @@ type Report struct {
 	LowestMinorBecause string
 	// Versions are the CRD's versions by priority.
 	Versions []VersionInfo
-	// Conversion is the report of the rules in Options.Conversion. It is nil without rules and for a rejected CRD.
-	Conversion *ConversionReport
 
 	conversion *compiled.Conversion
 }

@@ -145,6 +145,6 @@ func read(ctx context.Context, d *engine.Definition, object engine.Document, ver
 	})
 }
 
-func convert(ctx context.Context, d *engine.Definition, object engine.Document, version string, o *options) (*engine.Transformed, error) {
+func convertTo(ctx context.Context, d *engine.Definition, object engine.Document, version string, o *options) (*engine.Transformed, error) {
 	return d.Convert(ctx, object, o.targetVersion, engine.TransformOptions{Version: version, View: o.view})
 }

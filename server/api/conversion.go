@@ -3,7 +3,8 @@ package api
 import (
 	"context"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/convert"
+
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/registry"
 )
@@ -36,7 +37,7 @@ func (s *registryService) SetConversion(
 }
 
 // conversionReport returns nil if there are no rules.
-func conversionReport(r *engine.ConversionReport) *crdevalv1.ConversionReport {
+func conversionReport(r *convert.Report) *crdevalv1.ConversionReport {
 	if r == nil {
 		return nil
 	}
@@ -47,21 +48,21 @@ func conversionReport(r *engine.ConversionReport) *crdevalv1.ConversionReport {
 	}
 }
 
-func conversionRule(r *engine.ConversionRule) *crdevalv1.ConversionRule {
+func conversionRule(r *convert.Rule) *crdevalv1.ConversionRule {
 	return &crdevalv1.ConversionRule{
 		Between: r.Between[:], Index: int32(r.Index), Kind: r.Kind, Text: valid(r.Text), Preconditions: allValid(r.Preconditions),
 		Class: crdevalv1.ConversionClass(crdevalv1.ConversionClass_value["CONVERSION_CLASS_"+string(r.Class)]),
 	}
 }
 
-func conversionCoverage(c *engine.ConversionCoverage) *crdevalv1.ConversionCoverage {
+func conversionCoverage(c *convert.Coverage) *crdevalv1.ConversionCoverage {
 	return &crdevalv1.ConversionCoverage{
 		FromVersion: c.Between[0], ToVersion: c.Between[1], Carried: int32(c.Carried), Read: int32(c.Read), Stashed: int32(c.Stashed),
 		Dropped: int32(c.Dropped),
 	}
 }
 
-func conversionLaw(l *engine.ConversionLaw) *crdevalv1.ConversionLaw {
+func conversionLaw(l *convert.Law) *crdevalv1.ConversionLaw {
 	m := &crdevalv1.ConversionLaw{
 		Law: l.Law, FromVersion: l.Between[0], ToVersion: l.Between[1], Objects: int32(l.Objects), Excepted: l.Excepted,
 	}

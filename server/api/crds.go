@@ -7,7 +7,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/registry"
 )
@@ -42,7 +41,7 @@ func (s *registryService) RegisterCrd(ctx context.Context, r *crdevalv1.Register
 }
 
 // addStatus adds the metav1.Status of a rejection to a response, if it is requested.
-func (s *registryService) addStatus(m *crdevalv1.RegisterCrdResponse, r *engine.Report, requested bool) error {
+func (s *registryService) addStatus(m *crdevalv1.RegisterCrdResponse, r *registry.Report, requested bool) error {
 	rejected := m.GetReport().GetRejection()
 	if !requested || rejected == nil {
 		return nil

@@ -22,7 +22,7 @@ func (s *registryService) DiffCrd(ctx context.Context, r *crdevalv1.DiffCrdReque
 		return nil, err
 	}
 	m := DiffMessage(done.Diff, done.Counterexamples)
-	m.Base = crd(done.Base, false)
+	m.Report, m.Base = report(done.Report), crd(done.Base, false)
 	var b budget
 	b.reset(s.limits.maxDocumentBytes(), len(done.Replayed)*reservedErrorBytes)
 	for i := range done.Replayed {
@@ -49,7 +49,7 @@ func DiffMessage(d *diff.Result, counterexamples []diff.Counterexample) *crdeval
 		m.Changes[c.Change].Counterexample = changeCounterexample(c)
 	}
 	if d.Report != nil {
-		m.Accepted, m.Report = d.Report.Accepted, report(d.Report)
+		m.Accepted, m.Report = d.Report.Accepted, ReportMessage(d.Report)
 	}
 	return m
 }

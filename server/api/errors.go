@@ -80,7 +80,7 @@ type Error struct {
 	Metadata     map[string]string
 	Violations   []engine.Violation // of a document or a body that cannot be read
 	RetryDelay   time.Duration      // of OVERLOADED, with jitter; 0: about a second
-	report       *engine.Report     // of a rejected CRD; nil otherwise
+	report       *registry.Report   // of a rejected CRD; nil otherwise
 	shuttingDown bool               // OVERLOADED because the server shuts down
 }
 

@@ -64,7 +64,7 @@ func (s *evaluationService) Convert(ctx context.Context, r *crdevalv1.ConvertReq
 	if err := required("target_version", r.GetTargetVersion()); err != nil {
 		return nil, err
 	}
-	results, err := s.transform(ctx, r, r.GetTargetVersion(), nil, convert)
+	results, err := s.transform(ctx, r, r.GetTargetVersion(), nil, convertTo)
 	return &crdevalv1.ConvertResponse{Results: results}, err
 }
 

@@ -3,6 +3,9 @@ package api
 import (
 	statusv1 "google.golang.org/genproto/googleapis/rpc/status"
 
+	"github.com/crdeval/crdeval/engine/convert"
+	"github.com/crdeval/crdeval/server/registry"
+
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
@@ -22,10 +25,10 @@ func VerdictMessage(v *engine.Verdict) *crdevalv1.Verdict {
 }
 
 // ReportMessage returns the message of a report about a CRD.
-func ReportMessage(r *engine.Report) *crdevalv1.CrdReport { return report(r) }
+func ReportMessage(r *engine.Report) *crdevalv1.CrdReport { return report(registry.NewReport(r)) }
 
 // ConversionReportMessage returns the message of a report about conversion rules, nil for nil.
-func ConversionReportMessage(r *engine.ConversionReport) *crdevalv1.ConversionReport {
+func ConversionReportMessage(r *convert.Report) *crdevalv1.ConversionReport {
 	return conversionReport(r)
 }
 

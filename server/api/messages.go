@@ -425,7 +425,7 @@ func traceStep(s *engine.TraceStep) *crdevalv1.TraceStep {
 	return m
 }
 
-func report(r *engine.Report) *crdevalv1.CrdReport {
+func report(r *registry.Report) *crdevalv1.CrdReport {
 	return &crdevalv1.CrdReport{
 		KubernetesWarnings: allValid(r.KubernetesWarnings),
 		Violations:         violations(r.Violations), Warnings: warnings(r.Warnings), Rejection: rejection(r.Rejection), Update: r.Update,
@@ -460,7 +460,7 @@ func ruleReport(r *engine.RuleReport) *crdevalv1.RuleReport {
 const maxExcerptBytes = maxErrorBytes / 2
 
 // reportExcerpt returns the part of a report that fits in an error, and the number of violations that it leaves out.
-func reportExcerpt(r *engine.Report) (m *crdevalv1.CrdReport, omitted int) {
+func reportExcerpt(r *registry.Report) (m *crdevalv1.CrdReport, omitted int) {
 	m = &crdevalv1.CrdReport{Rejection: rejection(r.Rejection), Update: r.Update}
 	if m.Rejection != nil {
 		m.Rejection.Message = bounded(m.Rejection.GetMessage(), maxExcerptBytes/4)

@@ -33,6 +33,8 @@ func (c *Comparison) Search() diff.SearchOptions {
 // Compared is the result of a Comparison.
 type Compared struct {
 	Diff *diff.Result
+	// Report is that of the Diff. Violations of conversion rules have no positions.
+	Report *Report
 	// Base is the registered CRD, without its manifest; nil if the comparison has its own Base.
 	Base *CRD
 	// Replayed has a result for each of the objects; nil if the new CRD is rejected.
@@ -129,7 +131,8 @@ func (r *Registry) compare(
 			out.Diff.Changes[i].OldPosition = nil // the canonical manifest is not what the caller has
 		}
 	}
-	out.Diff.Report.Conversion = withoutPositions(out.Diff.Report.Conversion)
+	out.Report = NewReport(out.Diff.Report)
+	out.Report.Conversion = withoutPositions(out.Report.Conversion)
 	accepted := out.Diff.Report.Accepted
 	if c.Tries == 0 && !out.Diff.Undecided() && (len(c.Objects) == 0 || !accepted) {
 		return out, nil, nil, nil
@@ -147,7 +150,7 @@ func (r *Registry) compare(
 	}
 	fresh, report, err := engine.Compile(ctx, c.New, o)
 	if err == nil && fresh == nil && accepted {
-		err = rejected(report, "manifest", "")
+		err = rejected(NewReport(report), "manifest", "")
 	}
 	return out, old, fresh, err
 }
@@ -178,7 +181,7 @@ func (r *Registry) compileBase(
 		return nil, err
 	}
 	if old == nil {
-		return nil, rejected(report, "base", "base: ")
+		return nil, rejected(NewReport(report), "base", "base: ")
 	}
 	name, e, err := engine.ExistingFrom(base, o.Limits)
 	o.Existing = existing(name, e)

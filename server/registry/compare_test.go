@@ -72,7 +72,7 @@ func TestCompareKeepsConversion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := done.Diff.Report.Conversion
+		c := done.Report.Conversion
 		if c == nil || c.Accepted != tc.fits || len(c.Violations) > 0 && c.Violations[0].Position != nil {
 			t.Errorf("%s: %+v", tc.name, c)
 		}
@@ -80,7 +80,7 @@ func TestCompareKeepsConversion(t *testing.T) {
 			t.Errorf("%s: %+v", tc.name, done.Replayed)
 		}
 	}
-	if done, err := r.Compare(t.Context(), "default", Comparison{New: hosts("Webhook", ""), Base: hosts("Webhook", "")}, ""); err != nil || done.Diff.Report.Conversion != nil {
-		t.Errorf("of two manifests: %+v, %v", done.Diff.Report.Conversion, err)
+	if done, err := r.Compare(t.Context(), "default", Comparison{New: hosts("Webhook", ""), Base: hosts("Webhook", "")}, ""); err != nil || done.Report.Conversion != nil {
+		t.Errorf("of two manifests: %+v, %v", done.Report.Conversion, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/convert"
 	"github.com/crdeval/crdeval/server/flow"
 )
 
@@ -15,7 +16,7 @@ type candidate struct {
 	catalogEtag string
 	name        string
 	old         *crd // the CRD with that name, or nil
-	report      *engine.Report
+	report      *Report
 
 	// The rest is set if the manifest, or the rules to set, were accepted.
 	definition *engine.Definition // nil in the cache of inline CRDs
@@ -74,7 +75,7 @@ func (r *Registry) compile(ctx context.Context, c *catalog, s Submission) (*cand
 const violationMemory = 1 << 10
 
 // reportMemory estimates the memory that the report of a rejected CRD takes until the response is encoded, in bytes.
-func reportMemory(r *engine.Report) int64 {
+func reportMemory(r *Report) int64 {
 	if r.Rejection == nil {
 		return 0
 	}
@@ -136,10 +137,10 @@ func (r *Registry) compileCandidate(ctx context.Context, c *catalog, s Submissio
 		}
 		j.name, j.definition, j.revision, j.generation = d.Name(), d, revisionOf(d, j.rules), max(1, crd.Generation)
 		j.old, _ = c.crds.Get(j.name)
-		j.report = &engine.Report{
+		j.report = &Report{Conversion: withoutPositions(convert.Of(d)), Report: &engine.Report{
 			Name: j.name, Group: d.Group(), Kind: d.Kind(), Plural: d.Plural(), Update: j.old != nil, Generation: j.generation,
-			Accepted: true, Conversion: withoutPositions(d.Conversion()),
-		}
+			Accepted: true,
+		}}
 		j.stored, err = asStoredBy(crd, j.old, r.Now().UTC())
 		return err
 	}
@@ -148,13 +149,13 @@ func (r *Registry) compileCandidate(ctx context.Context, c *catalog, s Submissio
 	if err != nil || unpacking != nil {
 		return cmp.Or(unpacking, pointToSetConversion(err, s.Manifest, o.Limits))
 	}
-	j.name, j.report = report.Name, report
+	j.name, j.report = report.Name, NewReport(report)
 	j.old, _ = c.crds.Get(j.name)
 	if d == nil {
 		return nil
 	}
 	if j.setsRules {
-		if j.report, err = judgeRules(ctx, s.Manifest, d, report, s.Conversion, o, TestedObjects); err != nil || !j.report.Conversion.Accepted {
+		if j.report, err = judgeRules(ctx, s.Manifest, d, j.report, s.Conversion, o, TestedObjects); err != nil || !j.report.Conversion.Accepted {
 			return err
 		}
 	} else {

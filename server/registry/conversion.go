@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/convert"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -108,16 +108,18 @@ func (r *Registry) compileConversion(
 // *Error with CRDRejected and its report. o.Existing is ignored.
 func CompileConversion(
 	ctx context.Context, existing *engine.Existing, rules engine.Document, o engine.Options, objects int,
-) (d *engine.Definition, canonical []byte, report *engine.Report, err error) {
+) (d *engine.Definition, canonical []byte, report *Report, err error) {
 	if canonical, err = canonicalRules(rules, o.Limits); err != nil {
 		return nil, nil, nil, err
 	}
 	o.Existing = func(string) *engine.Existing { return existing }
 	o.Conversion = engine.JSON(canonical)
 	manifest := engine.JSON(existing.Manifest)
-	if d, report, err = engine.Compile(ctx, manifest, o); err != nil {
+	d, compiled, err := engine.Compile(ctx, manifest, o)
+	if err != nil {
 		return nil, nil, nil, err
 	}
+	report = NewReport(compiled)
 	if d == nil {
 		err := rejected(report, "crd", "the rules cannot be set, because the registered CRD is not valid any more: ")
 		return nil, nil, nil, err
@@ -134,25 +136,28 @@ func CompileConversion(
 // judgeRules completes the report of a compiled manifest with rules: it tests the laws on so many objects, or finds the
 // positions of violations in the given text of the rules.
 func judgeRules(
-	ctx context.Context, manifest engine.Document, d *engine.Definition, report *engine.Report, rules engine.Document,
+	ctx context.Context, manifest engine.Document, d *engine.Definition, report *Report, rules engine.Document,
 	o engine.Options, objects int,
-) (_ *engine.Report, err error) {
+) (_ *Report, err error) {
 	switch c := report.Conversion; {
 	case c != nil && !c.Accepted:
 		o.Conversion = rules
-		return engine.Check(ctx, manifest, o)
+		checked, err := engine.Check(ctx, manifest, o)
+		if err != nil {
+			return nil, err
+		}
+		return NewReport(checked), nil
 	case c == nil || objects == 0:
 		return report, nil
 	}
-	tested := *report.Conversion // the definition has it, too
-	if tested.Laws, err = d.TestConversion(ctx, objects, testSeed); err != nil {
+	tested := *report.Conversion
+	if tested.Laws, err = convert.Test(ctx, d, objects, testSeed); err != nil {
 		return nil, err
 	}
 	for _, law := range tested.Laws {
 		tested.Accepted = tested.Accepted && (law.Counterexample == nil || law.Excepted)
 	}
-	report.Conversion = &tested
-	return report, nil
+	return &Report{Report: report.Report, Conversion: &tested}, nil
 }
 
 // canonicalRules returns rules as JSON in which white space, comments and the order of keys in YAML do not matter. It
@@ -161,7 +166,7 @@ func canonicalRules(rules engine.Document, l engine.Limits) ([]byte, error) {
 	if rules.Absent() {
 		return nil, nil
 	}
-	_, _, err := engine.IsConversion(rules, l) // has the position of a syntax error
+	_, _, err := convert.IsRules(rules, l) // has the position of a syntax error
 	var text []byte
 	if err == nil && rules.YAML != nil {
 		text, _, err = value.YAMLToJSON(rules.YAML, l)
@@ -188,24 +193,11 @@ func pointToSetConversion(err error, manifest engine.Document, l engine.Limits) 
 	if !errors.As(err, &e) || e.Reason != engine.ReasonNotACRD {
 		return err
 	}
-	name, isRules, _ := engine.IsConversion(manifest, l)
+	name, isRules, _ := convert.IsRules(manifest, l)
 	if !isRules {
 		return err
 	}
 	rules := *e
 	rules.Message = fmt.Sprintf("manifest: it has the conversion rules of %q: set them with SetConversion (:setConversion)", name)
 	return &rules
-}
-
-// withoutPositions returns a copy of a report for callers that do not have the text of the rules.
-func withoutPositions(r *engine.ConversionReport) *engine.ConversionReport {
-	if r == nil {
-		return nil
-	}
-	out := *r
-	out.Violations = slices.Clone(r.Violations)
-	for i := range out.Violations {
-		out.Violations[i].Position = nil
-	}
-	return &out
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/convert"
 )
 
 const hostsName = "hosts.example.com"
@@ -139,7 +140,7 @@ func TestConversionWithManifest(t *testing.T) {
 		if done.Outcome != Rejected || !done.Report.Accepted || report.Accepted || done.CRD != nil || done.Token != "" {
 			t.Errorf("%s: %+v", c.rules.YAML, done)
 		}
-		if c.want == "" && !slices.ContainsFunc(report.Laws, func(l engine.ConversionLaw) bool { return l.Counterexample != nil }) {
+		if c.want == "" && !slices.ContainsFunc(report.Laws, func(l convert.Law) bool { return l.Counterexample != nil }) {
 			t.Errorf("%s: %+v", c.rules.YAML, report)
 		}
 		if c.want != "" && (!strings.Contains(report.Violations[0].Message, c.want) || report.Violations[0].Position == nil) {
@@ -393,7 +394,7 @@ func TestRegisterKeepsConversion(t *testing.T) {
 		t.Fatal(err)
 	}
 	inline, err := v.Named(t.Context(), hostsName, "")
-	if err != nil || inline.Conversion() == nil {
+	if err != nil || !convert.IsDeclared(inline) {
 		t.Errorf("%v", err)
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"syscall"
-
-	"github.com/crdeval/crdeval/engine"
 )
 
 // Reason is the machine-readable reason of an Error: the name of a crdeval.v1.ErrorReason without its prefix.
@@ -46,7 +44,7 @@ type Error struct {
 	Reason   Reason
 	Message  string
 	Metadata map[string]string // names of the objects in Message: catalog, crd, revision, …
-	Report   *engine.Report    // of a rejected CRD
+	Report   *Report           // of a rejected CRD
 	Err      error             // the cause, or nil
 }
 
@@ -63,7 +61,7 @@ func errorf(reason Reason, m metadata, format string, args ...any) *Error {
 }
 
 // rejected returns the error of a CRD that was rejected where a valid one is required; subject begins its message.
-func rejected(report *engine.Report, field, subject string) *Error {
+func rejected(report *Report, field, subject string) *Error {
 	var why string
 	switch c := report.Conversion; {
 	case report.Rejection != nil:

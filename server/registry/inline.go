@@ -9,6 +9,7 @@ import (
 
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/convert"
 )
 
 // ViewWith returns a View that contains inline CRDs in addition, as if they were registered in their order. An inline
@@ -58,7 +59,7 @@ func (r *Registry) compileInline(ctx context.Context, c *catalog, manifest engin
 // would take too long for each call.
 func (r *Registry) compileAny(ctx context.Context, c *catalog, document engine.Document) (*candidate, error) {
 	if _, kind, err := engine.TypeMetaOf(document, r.Engine.Limits); err == nil && kind == "" {
-		if name, isRules, err := engine.IsConversion(document, r.Engine.Limits); err == nil && isRules {
+		if name, isRules, err := convert.IsRules(document, r.Engine.Limits); err == nil && isRules {
 			return r.compileConversion(ctx, c, name, document, 0)
 		}
 	}

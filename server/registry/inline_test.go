@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/convert"
 )
 
 func TestOverlay(t *testing.T) {
@@ -56,7 +57,7 @@ func TestOverlayUpdates(t *testing.T) {
 	if d, err := v.Named(t.Context(), "crontabs.stable.example.com", ""); err != nil || allowed(t, d) {
 		t.Errorf("the first one is in force: %v", err)
 	}
-	if d, err := v.Named(t.Context(), hostsName, ""); err != nil || d.Conversion() == nil {
+	if d, err := v.Named(t.Context(), hostsName, ""); err != nil || !convert.IsDeclared(d) {
 		t.Errorf("the rules are not in force: %v", err)
 	}
 }

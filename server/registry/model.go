@@ -43,7 +43,7 @@ type CRD struct {
 
 // Registration is the result of registering or checking a manifest, or of setting conversion rules.
 type Registration struct {
-	Report  *engine.Report
+	Report  *Report
 	CRD     *CRD    // nil if the Outcome is Rejected
 	Outcome Outcome // of a check: the outcome that registering would have
 	Token   string  // of the write; empty for a check and if the Outcome is Rejected

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/crdeval/crdeval/engine/convert"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdeval/crdeval/engine"
@@ -147,7 +149,7 @@ func (c *Converter) definition(ctx context.Context, view registry.View, r *Conve
 		return nil, &failure{reason: engine.Reason(unknown.Reason), text: unknown.Message}
 	case err != nil:
 		return nil, err
-	case d.Conversion() == nil:
+	case !convert.IsDeclared(d):
 		return nil, &failure{d.Name(), engine.ReasonConversionUnavailable,
 			d.Name() + " has no conversion rules: set them with SetConversion, or in a file of --crds"}
 	}
@@ -246,7 +248,7 @@ func (r *Conversion) convertPart(
 		}
 		var out []byte
 		err := work.Item(func(ctx context.Context) (err error) {
-			out, err = d.AppendConverted(ctx, p.out, object, version, false)
+			out, err = convert.Append(ctx, d, p.out, object, version, false)
 			return err
 		})
 		switch {

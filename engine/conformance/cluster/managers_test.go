@@ -22,6 +22,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/handwritten"
+	"github.com/crdeval/crdeval/engine/convert"
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
@@ -164,7 +165,7 @@ func (m *managers) do(w write, kind, name string) error {
 	if kind == "Thing" && w.version != "v1" {
 		text, err := json.Marshal(object)
 		if err == nil {
-			text, err = m.rules.AppendConverted(m.t.Context(), nil, text, w.version, true)
+			text, err = convert.Append(m.t.Context(), m.rules, nil, text, w.version, true)
 		}
 		if err == nil {
 			err = object.UnmarshalJSON(text)

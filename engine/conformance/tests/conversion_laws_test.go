@@ -8,6 +8,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/convert"
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
@@ -34,13 +35,13 @@ func TestLawsOfRandomRules(t *testing.T) {
 			rejected++
 			continue
 		}
-		if found := d.Conversion().Violations; len(found) > 0 {
+		if found := convert.Of(d).Violations; len(found) > 0 {
 			if rejected++; !strings.Contains(found[0].Message, "the limit of Kubernetes for all annotations") {
 				t.Errorf("case %d, %s: %v\n%s", n, source.Name, found, rules)
 			}
 			continue
 		}
-		laws, err := d.TestConversion(t.Context(), 20, uint64(n))
+		laws, err := convert.Test(t.Context(), d, 20, uint64(n))
 		if err != nil {
 			t.Fatal(err)
 		}

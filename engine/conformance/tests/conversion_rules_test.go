@@ -7,6 +7,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
+	"github.com/crdeval/crdeval/engine/convert"
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
@@ -43,11 +44,11 @@ func TestConversionRules(t *testing.T) {
 			if err != nil || d == nil {
 				t.Fatalf("%+v %v", report, err)
 			}
-			for _, v := range d.Conversion().Violations {
+			for _, v := range convert.Of(d).Violations {
 				t.Errorf("%d: %v", v.Position.Line, v)
 			}
 			n := testenv.Volume(40)
-			laws, err := d.TestConversion(t.Context(), n, 1)
+			laws, err := convert.Test(t.Context(), d, n, 1)
 			if err != nil || len(laws) != 16 {
 				t.Fatalf("%d results, %v", len(laws), err)
 			}

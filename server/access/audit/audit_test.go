@@ -37,7 +37,7 @@ func (f fake) RegisterAll(context.Context, string, []registry.Submission) ([]reg
 	return []registry.Submitted{
 		{Registration: registry.Registration{Outcome: registry.Created, CRD: c}}, {Registration: registry.Registration{Outcome: registry.Unchanged, CRD: c}},
 		{Err: errors.New("the second is invalid")},
-		{Registration: registry.Registration{Report: &engine.Report{Name: "b.example"}}, Err: errors.New("a quota")},
+		{Registration: registry.Registration{Report: registry.NewReport(&engine.Report{Name: "b.example"})}, Err: errors.New("a quota")},
 	}, "", f.err
 }
 

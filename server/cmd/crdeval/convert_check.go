@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crdeval/crdeval/engine/convert"
+
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/input"
@@ -198,11 +200,11 @@ func (c *convertCommand) runCheck(ctx context.Context, env environment) error {
 
 // checkRules compiles rules for a CRD and tests the laws. The error is that of an interruption.
 func (c *convertCommand) checkRules(ctx context.Context, r *rulesReport, existing *engine.Existing) error {
-	var laws []engine.ConversionLaw
+	var laws []convert.Law
 	d, err := engine.CompileStored(ctx, existing.Manifest, engine.Options{Conversion: r.source.Document})
 	if err == nil {
-		r.take(d.Conversion())
-		laws, err = d.TestConversion(ctx, c.Objects, c.Seed)
+		r.take(convert.Of(d))
+		laws, err = convert.Test(ctx, d, c.Objects, c.Seed)
 	}
 	if ctx.Err() != nil {
 		return workspace.ErrInterrupted
@@ -225,7 +227,7 @@ func (c *convertCommand) checkRules(ctx context.Context, r *rulesReport, existin
 }
 
 // take records the report of the rules.
-func (r *rulesReport) take(report *engine.ConversionReport) {
+func (r *rulesReport) take(report *convert.Report) {
 	r.Accepted, r.Hub = report.Accepted, report.Hub
 	for _, v := range report.Violations {
 		line := ruleViolation{Field: v.Field, Message: v.Message, Pointer: v.Pointer}

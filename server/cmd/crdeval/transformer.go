@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/convert"
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/input"
 )
@@ -105,7 +106,7 @@ func transformError(ctx context.Context, d *engine.Definition, err error) (rejec
 	switch {
 	case e.Rejection != nil:
 		return true, errors.New(e.Rejection.Message)
-	case fails && d.Conversion() == nil:
+	case fails && !convert.IsDeclared(d):
 		const advice = "add valid conversion rules to --crds, or use --server"
 		return false, fmt.Errorf("%s converts with a webhook: %s", d.Name(), advice)
 	}

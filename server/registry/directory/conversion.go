@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/convert"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
@@ -124,7 +125,7 @@ func (l *Loader) removeConversion(ctx context.Context, c *registration) error {
 
 // warnOfConversion logs that a CRD was registered whose conversion rules do not fit any more, unless a file has the
 // rules: then they are set again, and rejected with positions.
-func (l *Loader) warnOfConversion(ctx context.Context, c *registration, report *engine.ConversionReport) {
+func (l *Loader) warnOfConversion(ctx context.Context, c *registration, report *convert.Report) {
 	if rules := l.entries[key{c.crd, true}]; report == nil || report.Accepted || rules != nil && rules.file != nil {
 		return
 	}

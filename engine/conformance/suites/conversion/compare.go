@@ -48,7 +48,7 @@ func (p *pair) compare(q question, check bool) (r result) {
 		mine = p.table(q)
 	case get, getScale:
 		mine = p.read(q)
-	case convert:
+	case toVersion:
 		mine = p.convert(q)
 	default:
 		mine = p.ours.Answer(q.Request)
@@ -58,7 +58,7 @@ func (p *pair) compare(q question, check bool) (r result) {
 	if len(r.diffs) == 0 && (p.hook == nil || p.hook.rules == nil) {
 		r.diffs = unlikeReceived(q, r.upstream, r.received, received)
 	}
-	if check && len(r.diffs) == 0 && q.how != list && q.how != get && q.how != getScale && q.how != convert {
+	if check && len(r.diffs) == 0 && q.how != list && q.how != get && q.how != getScale && q.how != toVersion {
 		r.diffs = p.ours.Check(q.Request)
 	}
 	return r
@@ -87,7 +87,7 @@ func (p *pair) ask(q question) (a oracle.Answer) {
 		return p.upstream.Get(q.Request)
 	case getScale:
 		return p.upstream.GetScale(q.Request)
-	case convert:
+	case toVersion:
 		object, err := p.calling.Converted(q.Body, q.Target)
 		if err != nil {
 			return oracle.Answer{Rejection: &oracle.Rejection{Code: 500, Message: err.Error()}}
@@ -180,7 +180,7 @@ func differences(q question, upstream, mine oracle.Answer) []string {
 			upstream.Decoded, upstream.OldDecoded, mine.Decoded, mine.OldDecoded = nil, nil, nil, nil
 			mine.Warnings = upstream.Warnings
 		}
-		if q.how == convert && reason == string(engine.ReasonVersionNotFound) {
+		if q.how == toVersion && reason == string(engine.ReasonVersionNotFound) {
 			our.Reason = ""
 		}
 		up.Message, our.Message = plain(up.Message), plain(our.Message)
@@ -196,7 +196,7 @@ func differences(q question, upstream, mine oracle.Answer) []string {
 		return nil
 	case q.how == getScale && upstream.Rejection != nil && strings.HasSuffix(upstream.Rejection.Message, notInteger):
 		return nil
-	case q.how == get || q.how == getScale || q.how == convert:
+	case q.how == get || q.how == getScale || q.how == toVersion:
 		upstream.Status = nil
 	case q.how == list && upstream.Rejection == nil && mine.Rejection == nil:
 		if !sameTable(upstream.Object, mine.Object) {

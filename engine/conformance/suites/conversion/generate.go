@@ -12,6 +12,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
 	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/convert"
 )
 
 // group is the API group of the CRDs.
@@ -30,20 +31,20 @@ type question struct {
 type how string
 
 const (
-	get      how = "get"      // Read
-	getScale how = "getscale" // Read and GetScale
-	create   how = "create"
-	update   how = "update"
-	patch    how = "patch"
-	status   how = "status"
-	scale    how = "scale"
-	convert  how = "convert" // Convert
-	list     how = "list"    // Table
+	get       how = "get"      // Read
+	getScale  how = "getscale" // Read and GetScale
+	create    how = "create"
+	update    how = "update"
+	patch     how = "patch"
+	status    how = "status"
+	scale     how = "scale"
+	toVersion how = "convert" // Convert
+	list      how = "list"    // Table
 )
 
 // hows are the calls by their share of the cases.
 var hows = []how{get, get, get, getScale, create, create, create, update, update, update, status, scale, patch, patch,
-	patch, convert, convert, list, list}
+	patch, toVersion, toVersion, list, list}
 
 const questionsPerGroup = 30
 
@@ -314,7 +315,7 @@ func (m *maker) made(version, script string, wrong int) (o, metadata object) {
 	m.fill(o, wrong)
 	if m.declarer != nil && m.Chance(85) {
 		o["apiVersion"] = group + "/" + m.versions[0] // which has the fields
-		text, err := m.declarer.AppendConverted(context.Background(), nil, encode(o), version, true)
+		text, err := convert.Append(context.Background(), m.declarer, nil, encode(o), version, true)
 		o["apiVersion"] = group + "/" + version
 		if err != nil { // an invalid value
 			return o, metadata
@@ -378,7 +379,7 @@ func (m *maker) next() question {
 	case list:
 		q.Objects = m.list()
 		q.Include = generate.Pick(m.Rand, []string{"", "Metadata", "None", "Object"})
-	case convert:
+	case toVersion:
 		q.Op, q.Whole, q.Target = oracle.Convert, false, generate.Pick(m.Rand, m.versions)
 		q.Body = m.plain()
 	case create:

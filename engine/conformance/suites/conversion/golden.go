@@ -71,7 +71,7 @@ type Case struct {
 
 func (c *Case) question(namespaced bool) question {
 	q := question{how: how(c.How)}
-	q.Op, q.Version, q.Target, q.Body, q.Whole = c.Op, c.Version, c.Target, []byte(c.Body), q.how != convert
+	q.Op, q.Version, q.Target, q.Body, q.Whole = c.Op, c.Version, c.Target, []byte(c.Body), q.how != toVersion
 	if c.Old != "" {
 		q.Old = []byte(c.Old)
 		if o, err := parse(q.Old); err == nil {

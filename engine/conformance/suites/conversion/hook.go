@@ -22,6 +22,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/crdeval/crdeval/engine/convert"
+
 	"github.com/crdeval/crdeval/engine"
 )
 
@@ -148,7 +150,7 @@ func (c *call) convert(text json.RawMessage, name string) json.RawMessage {
 // convertByRules converts an object as crdeval does when it is the webhook.
 func (c *call) convertByRules(ctx context.Context, d *engine.Definition, text json.RawMessage) (json.RawMessage, error) {
 	_, version, _ := strings.Cut(c.desired, "/")
-	return d.AppendConverted(ctx, nil, text, version, true)
+	return convert.Append(ctx, d, nil, text, version, true)
 }
 
 // translate converts an object: v1 has the color and an address, other versions have a shade, a host and a port.

@@ -10,6 +10,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/ours"
 	"github.com/crdeval/crdeval/engine/conformance/suites/runner"
 	"github.com/crdeval/crdeval/engine/conformance/suites/writes"
+	"github.com/crdeval/crdeval/engine/convert"
 	"github.com/crdeval/crdeval/server/conversion"
 )
 
@@ -88,7 +89,7 @@ func (r *run) group(k uint64) Counts {
 		return n
 	}
 	if m.declared {
-		if d := p.ours.Engine(); d.Conversion().Accepted {
+		if d := p.ours.Engine(); convert.Of(d).Accepted {
 			h.rules, m.declarer = d, d
 			n.Declared++
 		} else { // the generator knows little of what rules need
@@ -125,7 +126,7 @@ func (q question) String() string {
 	switch q.how {
 	case list:
 		return fmt.Sprintf("list at %s, %s\n  objects %s", q.Version, q.Include, q.Objects)
-	case convert:
+	case toVersion:
 		return fmt.Sprintf("convert to %s\n  object %s", q.Target, q.Body)
 	}
 	return fmt.Sprintf("%s %s at %s, %s\n  old  %s\n  body %s\n  mutation %s",

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/crdeval/crdeval/engine/convert"
+
 	"github.com/crdeval/crdeval/engine/publish"
 
 	"github.com/crdeval/crdeval/engine"
@@ -112,7 +114,7 @@ func (c *Catalog) add(d *engine.Definition, existing *engine.Existing) *CRD {
 // each pair of versions and direction.
 func (c *Catalog) SetConversion(
 	ctx context.Context, name string, rules engine.Document, objects int,
-) (*engine.ConversionReport, error) {
+) (*convert.Report, error) {
 	of := c.named[name]
 	if of == nil {
 		return nil, NoCRDForRules(name)
@@ -128,13 +130,13 @@ func (c *Catalog) SetConversion(
 // that the rules are not accepted.
 func CompileConversion(
 	ctx context.Context, existing *engine.Existing, rules engine.Document, o engine.Options, objects int,
-) (*engine.Definition, *engine.ConversionReport, error) {
+) (*engine.Definition, *convert.Report, error) {
 	d, _, report, err := registry.CompileConversion(ctx, existing, rules, o, objects)
 	if err != nil {
 		return nil, nil, err
 	}
 	if report.Conversion == nil { // the document has no rules
-		return d, &engine.ConversionReport{Accepted: true}, nil
+		return d, &convert.Report{Accepted: true}, nil
 	}
 	return d, report.Conversion, nil
 }

@@ -1,4 +1,4 @@
-package engine_test
+package convert_test
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crdeval/crdeval/engine/convert"
+
 	"github.com/crdeval/crdeval/engine/publish"
 
 	"github.com/crdeval/crdeval/engine"
@@ -16,7 +18,7 @@ import (
 
 func definitionWithRules(t testing.TB, file, rules string) *engine.Definition {
 	t.Helper()
-	crd, err := os.ReadFile("testdata/conversion/" + file)
+	crd, err := os.ReadFile("testdata/" + file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +32,7 @@ func definitionWithRules(t testing.TB, file, rules string) *engine.Definition {
 // Admit stores at the storage version and answers at that of the request; Read, Convert and tables convert, too.
 func TestDeclaredConversion(t *testing.T) {
 	d := definitionWithRules(t, "tasks.yaml", tasksRules)
-	if c := d.Conversion(); !c.Accepted || len(c.Rules) != 2 {
+	if c := convert.Of(d); !c.Accepted || len(c.Rules) != 2 {
 		t.Fatalf("%+v", c)
 	}
 	object := `{"apiVersion":"example.com/v1beta1","kind":"Task","metadata":{"name":"a","namespace":"b"},"spec":{"host":"h","note":"x"}}`
@@ -69,7 +71,7 @@ func (w webhookOf) Convert(ctx context.Context, q engine.ConversionRequest) ([][
 	out := make([][]byte, len(q.Objects))
 	for i, o := range q.Objects {
 		var err error
-		if out[i], err = w.rules.AppendConverted(ctx, nil, o, version, true); err != nil {
+		if out[i], err = convert.Append(ctx, w.rules, nil, o, version, true); err != nil {
 			return nil, err
 		}
 	}
@@ -79,7 +81,7 @@ func (w webhookOf) Convert(ctx context.Context, q engine.ConversionRequest) ([][
 // TestDeclaredConversionOfNumbers: the results are those of an API server that calls crdeval. A webhook gets 1.0 as 1 and
 // -0.0 as 0. So an update to 1 changes nothing, and rules find an integer.
 func TestDeclaredConversionOfNumbers(t *testing.T) {
-	crd, err := os.ReadFile("testdata/conversion/tasks.yaml")
+	crd, err := os.ReadFile("testdata/tasks.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +99,7 @@ func TestDeclaredConversionOfNumbers(t *testing.T) {
 		return d
 	}
 	rules := compile(engine.Options{Conversion: engine.YAML([]byte(tasksRules))})
-	if c := rules.Conversion(); !c.Accepted {
+	if c := convert.Of(rules); !c.Accepted {
 		t.Fatalf("%+v", c)
 	}
 	webhook := compile(engine.Options{Converter: webhookOf{rules}})
@@ -165,7 +167,7 @@ func TestDeclaredConversionWithoutReviews(t *testing.T) {
 // TestDeclaredConversionFails: the error of each call says which rule cannot convert which field. The text of an
 // evaluation is that of an API server that calls crdeval.
 func TestDeclaredConversionFails(t *testing.T) {
-	crd, err := os.ReadFile("testdata/conversion/tasks.yaml")
+	crd, err := os.ReadFile("testdata/tasks.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +195,7 @@ func TestDeclaredConversionFails(t *testing.T) {
 			return err
 		},
 		"AppendConverted": func(d *engine.Definition) error {
-			_, err := d.AppendConverted(t.Context(), nil, object, "v1", true)
+			_, err := convert.Append(t.Context(), d, nil, object, "v1", true)
 			return err
 		},
 	}
@@ -219,5 +221,17 @@ func TestDeclaredConversionFails(t *testing.T) {
 			!errors.As(err, &e) || e.Rule+e.Path != "" {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}
+	}
+}
+
+// TestAppendIsCompact checks that line breaks in rules and objects do not reach converted objects.
+func TestAppendIsCompact(t *testing.T) {
+	d := definitionWithRules(t, "tasks.yaml", "{\"crd\":\"tasks.example.com\",\n\"between\":[\"v1beta1\",\"v1\"],\n\"rules\":[\n"+
+		"{\"cel\":{\"to\":\"spec.endpoint.host\",\n\"expr\":\"self.spec.host\"},\"back\":{\"spec.host\":\"self.spec.endpoint.host\"}},\n"+
+		"{\"stash\":{\"path\":\"spec.note\",\"maxBytes\":100}}]}")
+	object := "{\n\"apiVersion\": \"example.com/v1beta1\",\n\"kind\": \"Task\", \"metadata\": {\n\"name\": \"a\"},\n\"spec\": {\"host\":\n\"h\", \"note\": \"x\"}}"
+	converted, err := convert.Append(t.Context(), d, nil, []byte(object), "v1", true)
+	if err != nil || strings.ContainsAny(string(converted), "\n ") {
+		t.Errorf("%s, %v", converted, err)
 	}
 }

@@ -1,4 +1,4 @@
-package engine_test
+package convert_test
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/crdeval/crdeval/engine/convert"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/testenv"
@@ -76,10 +78,10 @@ func TestConversionLaws(t *testing.T) {
 		{"literals.yaml", swapRules},
 	} {
 		d := definitionWithRules(t, c.file, c.rules)
-		if !d.Conversion().Accepted {
-			t.Fatalf("%s: %+v", c.file, d.Conversion().Violations)
+		if !convert.Of(d).Accepted {
+			t.Fatalf("%s: %+v", c.file, convert.Of(d).Violations)
 		}
-		laws, err := d.TestConversion(t.Context(), testenv.Volume(200), 1)
+		laws, err := convert.Test(t.Context(), d, testenv.Volume(200), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +106,7 @@ func TestConversionLawsOfRules(t *testing.T) {
 		{"validity", "v1beta1", "+ ':' +", "+ ' ' +", `The object is valid in v1beta1. Its conversion to v1 is not: spec.hostPort: Invalid value: "`, `"host":"`},
 	} {
 		d := definitionWithRules(t, "endpoints.yaml", strings.ReplaceAll(endpointRules, c.old, c.new))
-		laws, err := d.TestConversion(t.Context(), 200, 1)
+		laws, err := convert.Test(t.Context(), d, 200, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +135,7 @@ func TestLawsOfHub(t *testing.T) {
 	const at = "  - move: {from: spec.a, to: spec.c}\n"
 	rules := strings.Replace(hubRules, at, at+
 		"  - cel: {to: spec.one, expr: self.spec.one}\n    back: {spec.one: \"self.spec.one > 3 ? 3 : self.spec.one\"}\n", 1)
-	laws, err := definitionWithRules(t, "hubs.yaml", rules).TestConversion(t.Context(), 200, 1)
+	laws, err := convert.Test(t.Context(), definitionWithRules(t, "hubs.yaml", rules), 200, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,11 +169,11 @@ func TestConversionLawsOfLiterals(t *testing.T) {
 		{"validity", "- values: {path: 'spec.items[*].mode', map: {quick: fas}}", `"mode":"quick"`},
 	} {
 		d := definitionWithRules(t, "literals.yaml", "crd: literals.example.com\nbetween: [v1beta1, v1]\nrules:\n"+c.rule)
-		laws, err := d.TestConversion(t.Context(), 200, 1)
+		laws, err := convert.Test(t.Context(), d, 200, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		found := slices.ContainsFunc(laws, func(l engine.ConversionLaw) bool {
+		found := slices.ContainsFunc(laws, func(l convert.Law) bool {
 			return l.Law == c.law && l.Counterexample != nil && strings.Contains(string(l.Counterexample.Object), c.object)
 		})
 		if !found {
@@ -184,7 +186,7 @@ func TestConversionLawsOfLiterals(t *testing.T) {
 // on objects with other values.
 func TestConversionLawsReplaceObjects(t *testing.T) {
 	d := definitionWithRules(t, "tasks.yaml", strings.Replace(tasksRules, "maxBytes: 100", "maxBytes: 2", 1))
-	laws, err := d.TestConversion(t.Context(), 100, 1)
+	laws, err := convert.Test(t.Context(), d, 100, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +220,7 @@ func TestConversionLawsOfFailingExpressions(t *testing.T) {
 		rules := "crd: failing.example.com\nbetween: [v1beta1, v1]\nrules:\n" +
 			fmt.Sprintf("- cel: {to: spec.count, expr: %q}\n  back: {spec.text: %q}\n", c.expr, c.back)
 		d := definitionWithRules(t, "failing.yaml", rules)
-		laws, err := d.TestConversion(t.Context(), 200, 1)
+		laws, err := convert.Test(t.Context(), d, 200, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,7 +246,7 @@ func TestConversionLawsOfFailingExpressions(t *testing.T) {
 func TestConversionLawsWithoutObjects(t *testing.T) {
 	d := definitionWithRules(t, "tasks.yaml", tasksRules)
 	for _, n := range []int{-1, 0} {
-		if laws, err := d.TestConversion(t.Context(), n, 1); engine.ReasonOf(err) != engine.ReasonInvalidArgument || laws != nil {
+		if laws, err := convert.Test(t.Context(), d, n, 1); engine.ReasonOf(err) != engine.ReasonInvalidArgument || laws != nil {
 			t.Errorf("%d: %v, error %v", n, laws, err)
 		}
 	}
@@ -254,7 +256,7 @@ func TestConversionLawsStop(t *testing.T) {
 	d := definitionWithRules(t, "tasks.yaml", tasksRules)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if laws, err := d.TestConversion(ctx, 1e9, 1); engine.ReasonOf(err) != engine.ReasonItemDeadline || laws != nil {
+	if laws, err := convert.Test(ctx, d, 1e9, 1); engine.ReasonOf(err) != engine.ReasonItemDeadline || laws != nil {
 		t.Errorf("%v, error %v", laws, err)
 	}
 }
