@@ -86,9 +86,6 @@ func check(ctx context.Context, d *value.Doc, manifest Document, o *Options, mem
 		HasRules: r.HasRules, LowestMinor: r.LowestMinor, LowestMinorBecause: r.LowestMinorBecause, Versions: r.Versions,
 	}
 	found := violations(r.Violations)
-	for i := range found {
-		found[i].Hint = source.Hints(m).Violation(&r.Violations[i], found[i].Position)
-	}
 	strict := r.Strict
 	if o.FieldValidation == FieldValidationIgnore {
 		strict, r.Unseen = nil, nil
@@ -96,7 +93,7 @@ func check(ctx context.Context, d *value.Doc, manifest Document, o *Options, mem
 	notes := slices.Concat(r.Warnings, r.Unseen, r.Notices)
 	if cause := m.StrictError(&source); cause != nil && o.FieldValidation == FieldValidationStrict {
 		report.Accepted, report.Rejection = false, badRequest(cause)
-		report.Violations, report.Next = problemViolations(strict), found
+		report.Violations, report.Next = rejectedWarnings(strict), found
 		report.Warnings = sentWarnings(notes)
 		return report, nil, nil
 	}
@@ -146,7 +143,7 @@ func undecodable(source *definition.Source, err error) (*Report, *apiextensionsv
 		return nil, nil, publicError(err)
 	}
 	report := &Report{
-		LowestMinor: OldestMinor, Rejection: badRequest(decode), Violations: problemViolations(source.Undecodable(decode)),
+		LowestMinor: OldestMinor, Rejection: badRequest(decode), Violations: violations(source.Undecodable(decode)),
 	}
 	if c := source.Doc.Field(source.Root, "metadata"); c != 0 {
 		report.Name = string([]byte(compiled.StringField(source.Doc, c, "name")))
@@ -160,25 +157,11 @@ func badRequest(cause error) *Rejection {
 	return &Rejection{Code: status.Code, Reason: string(status.Reason), Message: status.Message}
 }
 
-// messageOf returns the message of a violation. It does not repeat the field.
-func messageOf(p *definition.Problem) string {
-	switch p.Type {
-	case violation.TypeUnknownField:
-		return "unknown field"
-	case violation.TypeDuplicateField:
-		return "duplicate field"
+// rejectedWarnings returns the violations that strict validation reports in place of warnings.
+func rejectedWarnings(list []violation.Warning) []Violation {
+	found := make([]violation.Violation, len(list))
+	for i := range list {
+		found[i] = list[i].Violation(StepDecode)
 	}
-	return p.Text
-}
-
-// problemViolations returns the public form of errors of decoding.
-func problemViolations(problems []definition.Problem) (list []Violation) {
-	for i := range problems {
-		p := &problems[i]
-		v := violation.Reason(StepDecode, p.Type, p.Field, messageOf(p), p.Path)
-		one := newViolation(&v, p.Position, new(value.Slab))
-		one.Hint = p.Hint
-		list = append(list, one)
-	}
-	return list
+	return violations(found)
 }

@@ -1,39 +1,24 @@
 package engine
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/crdeval/crdeval/engine/internal/admission"
-	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 )
 
 // sentWarnings returns the warnings that reach a client as headers, each text once, and the notes of crdeval. Long
 // texts can be cut.
-func sentWarnings(problems []definition.Problem) []Warning {
+func sentWarnings(all []violation.Warning) []Warning {
 	var list []violation.Warning
-	var hints []*Hint
 	known := map[string]bool{}
-	for i := range problems {
-		p := &problems[i]
-		if p.Type != violation.TypeNotice && known[p.Text] {
+	for i := range all {
+		w := &all[i]
+		if w.Type != violation.TypeNotice && known[w.Text] {
 			continue
 		}
-		known[p.Text] = true
-		list, hints = append(list, p.Warning), append(hints, p.Hint)
+		known[w.Text] = true
+		list = append(list, *w)
 	}
-	sent := admission.Sent(list)
-	all := warnings(sent)
-	for i := range sent {
-		same := func(w violation.Warning) bool {
-			return w.Type == sent[i].Type && w.Position == sent[i].Position && strings.HasPrefix(w.Text, sent[i].Text)
-		}
-		if j := slices.IndexFunc(list, same); j >= 0 { // Sent can cut texts
-			all[i].Hint = hints[j]
-		}
-	}
-	return all
+	return warnings(admission.Sent(list))
 }
 
 // kubernetesTexts returns the texts of the warnings that an API server sends.

@@ -150,6 +150,9 @@ func (d *Definition) write(ctx context.Context, w Write, o *writeOptions) (_ *Ve
 		d.observe(ctx, o.call, &r, &out, start, err)
 		return nil, more, err
 	}
+	if !o.brief {
+		d.addHints(ctx, &r, &out)
+	}
 	v.Allowed, v.Rejection, v.Warnings = out.Rejection == nil, out.Rejection, warnings(out.Warnings)
 	v.Pruned, v.Defaulted, v.OmittedChanges = changes(out.Pruned), changes(out.Defaulted), out.OmittedChanges
 	v.Violations, v.Next, v.Ratcheted = violations(out.Violations), violations(out.Next), violations(out.Ratcheted)
@@ -158,9 +161,6 @@ func (d *Definition) write(ctx context.Context, w Write, o *writeOptions) (_ *Ve
 		for i := range out.Strict {
 			more.StrictErrors = append(more.StrictErrors, out.Strict[i].Text)
 		}
-	}
-	if !o.brief {
-		d.addHints(ctx, &r, &out, hinted{v.Violations, v.Next, v.Pruned, v.Warnings})
 	}
 	if v.Allowed {
 		v.Object, v.StoredObject, v.OldObject, v.Deletes = out.Object, out.Stored, out.Old, out.Deletes
@@ -208,15 +208,16 @@ func (d *Definition) transform(
 	r.WantObject, r.WantChanged, r.WantChanges = view != ViewNone, true, true
 	out, err := d.do(ctx, call, r)
 	if err != nil {
-		var f *admission.Fault
-		if errors.As(err, &f) {
+		if f := (*admission.Fault)(nil); errors.As(err, &f) {
 			out.Violations = f.Violations
+			d.addHints(ctx, r, &out)
 		}
-		own := faultError(err)
-		d.addHints(ctx, r, &out, hinted{violations: own.Violations})
-		err = own
+		err = faultError(err)
 		d.observe(ctx, call, r, &out, start, err)
 		return nil, err
+	}
+	if call == CallPrune {
+		d.addHints(ctx, r, &out)
 	}
 	t := &Transformed{
 		Object: out.Object, Changed: out.Changed, Pruned: changes(out.Pruned), Defaulted: changes(out.Defaulted),
@@ -225,9 +226,6 @@ func (d *Definition) transform(
 	t.Presentation, t.Warnings = presenter.result(warnings(out.Warnings))
 	if view == ViewChanged && !t.Changed {
 		t.Object = nil
-	}
-	if call == CallPrune {
-		d.addHints(ctx, r, &out, hinted{pruned: t.Pruned})
 	}
 	d.observe(ctx, call, r, &out, start, nil)
 	return t, nil
@@ -251,7 +249,7 @@ func changes(list []admission.Change) []FieldChange {
 	}
 	out := make([]FieldChange, len(list))
 	for i, c := range list {
-		out[i] = FieldChange{Path: c.Text, Pointer: c.Pointer, Value: c.Value}
+		out[i] = FieldChange{Path: c.Text, Pointer: c.Pointer, Value: c.Value, Hint: c.Hint}
 		if at := list[i].Position; at != (Position{}) {
 			out[i].Position = &at
 		}

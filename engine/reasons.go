@@ -54,7 +54,7 @@ func warnings(list []violation.Warning) []Warning {
 	all := make([]Warning, len(list))
 	for i := range list {
 		w := &list[i]
-		all[i] = Warning{Type: string(w.Type), Text: w.Text, Field: w.Field, Pointer: w.Path.Pointer()}
+		all[i] = Warning{Type: string(w.Type), Text: w.Text, Field: w.Field, Pointer: w.Path.Pointer(), Hint: w.Hint}
 		if at := list[i].Position; at != (Position{}) {
 			all[i].Position = &at
 		}

@@ -79,7 +79,7 @@ const (
 )
 
 // Hint is crdeval's guess of what was meant. Upstream has no hints.
-type Hint = hint.Hint
+type Hint = violation.Hint
 
 // MaxHints is the most hints that a Verdict has: the first violations get them.
 const MaxHints = hint.MaxHints
@@ -91,37 +91,30 @@ func violations(found []violation.Violation) []Violation {
 	list := make([]Violation, len(found))
 	texts := new(value.Slab)
 	for i := range found {
-		list[i] = newViolation(&found[i], found[i].Position, texts)
+		list[i] = newViolation(&found[i], texts)
 	}
 	return list
 }
 
 // newViolation returns the public form of a violation. Its texts are kept in a slab.
-func newViolation(v *violation.Violation, at value.Position, texts *value.Slab) Violation {
+func newViolation(v *violation.Violation, texts *value.Slab) Violation {
 	out := Violation{
-		Type: string(v.Type), Field: v.Field, Detail: v.Detail, SchemaPointer: v.Schema, Rule: v.Rule, Step: v.Step,
+		Type: string(v.Type), Field: v.Field, Detail: v.Detail, SchemaPointer: v.Schema, Rule: v.Rule, Step: v.Step, Hint: v.Hint,
 		Message: texts.Text(func(dst []byte) []byte { return violation.AppendBody(dst, v.Error) }),
 		Pointer: texts.Text(v.Path.AppendPointer),
 	}
 	if _, omitted := v.BadValue.(field.OmitValueType); !omitted {
 		out.BadValue = texts.Bytes(func(dst []byte) []byte { return value.AppendAny(dst, v.BadValue) })
 	}
-	if at != (value.Position{}) {
+	if at := v.Position; at != (value.Position{}) {
 		out.Position = &at
 	}
 	return out
 }
 
-// hinted are the parts of a result that get hints, each nil or as long as the list of the outcome that it is made of.
-type hinted struct {
-	violations, next []Violation
-	pruned           []FieldChange
-	warnings         []Warning
-}
-
-// addHints adds hints to a result.
-func (d *Definition) addHints(ctx context.Context, r *admission.Request, out *admission.Outcome, to hinted) {
-	if len(to.violations)+len(to.next)+len(to.pruned)+len(to.warnings) == 0 {
+// addHints adds hints to an outcome.
+func (d *Definition) addHints(ctx context.Context, r *admission.Request, out *admission.Outcome) {
+	if len(out.Violations)+len(out.Next)+len(out.Pruned)+len(out.Warnings) == 0 {
 		return
 	}
 	var compiled *plan.Plan
@@ -133,25 +126,25 @@ func (d *Definition) addHints(ctx context.Context, r *admission.Request, out *ad
 		text = nil // the object that was validated is in no document
 	}
 	finder := hint.New(compiled, text, r.YAML, r.Origin, d.compiled.Limits, interrupt.Of(ctx))
-	for i := range to.violations {
-		to.violations[i].Hint = finder.Violation(&out.Violations[i], to.violations[i].Position)
-	}
-	for i := range to.next {
-		to.next[i].Hint = finder.Violation(&out.Next[i], to.next[i].Position)
+	for _, list := range [...][]violation.Violation{out.Violations, out.Next} {
+		for i := range list {
+			list[i].Hint = finder.Violation(&list[i])
+		}
 	}
 	unknown := map[string]*Hint{}
-	for i := range to.pruned {
-		h := finder.Removed(out.Pruned[i].Path)
-		to.pruned[i].Hint, unknown[to.pruned[i].Pointer] = h, h
+	for i := range out.Pruned {
+		c := &out.Pruned[i]
+		c.Hint = finder.Removed(c.Path)
+		unknown[c.Pointer] = c.Hint
 	}
-	for i := range to.warnings {
-		switch w, of := &to.warnings[i], &out.Warnings[i]; {
-		case of.Repeat != nil:
-			w.Hint = finder.Repeated(of.Path, of.Repeat)
-		case w.Type == TypeUnknownField && w.Pointer != "":
-			h, known := unknown[w.Pointer]
+	for i := range out.Warnings {
+		switch w := &out.Warnings[i]; {
+		case w.Repeat != nil:
+			w.Hint = finder.Repeated(w.Path, w.Repeat)
+		case w.Type == violation.TypeUnknownField && len(w.Path) > 0:
+			h, known := unknown[w.Path.Pointer()]
 			if !known {
-				h = finder.Removed(of.Path)
+				h = finder.Removed(w.Path)
 			}
 			w.Hint = h
 		}

@@ -165,4 +165,6 @@ type Change struct {
 	Value   []byte
 	// Position is that of a removed field's key in the body, or the zero Position.
 	Position value.Position
+	// Hint says what a removed field probably meant, nil if unknown.
+	Hint *violation.Hint
 }

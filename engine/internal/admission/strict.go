@@ -78,12 +78,12 @@ func (p *pass) reasons(s *StrictError) []violation.Violation {
 			if text == "" {
 				text = r.Path.Dotted()
 			}
-			list[i] = violation.Reason(violation.Decode, s.of, text, "duplicate field", r.Path)
+			list[i] = violation.Reason(violation.Decode, s.of, text, violation.MessageOf(s.of, ""), r.Path)
 			list[i].Position, list[i].Repeat = r.Position, r
 		}
 		return list
 	}
-	v := violation.Reason(violation.Decode, s.of, s.field, "unknown field", s.path)
+	v := violation.Reason(violation.Decode, s.of, s.field, violation.MessageOf(s.of, ""), s.path)
 	switch {
 	case s.at != (value.Position{}):
 		v.Position = s.at

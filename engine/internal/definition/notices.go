@@ -13,7 +13,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
-	"github.com/crdeval/crdeval/engine/internal/hint"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
@@ -24,28 +23,28 @@ func notice(text string) string { return admission.Notice + text }
 
 // notices returns notes about parts of a CRD that API servers accept and that probably have another effect than
 // intended.
-func (s *Source) notices(m *Manifest) (list []Problem) {
+func (s *Source) notices(m *Manifest) (list []violation.Warning) {
 	if s.Root == 0 {
 		return nil
 	}
-	note := func(path value.Path, h *hint.Hint, format string, args ...any) {
-		if len(list) < mostProblems {
-			r := s.problem(violation.TypeNotice, notice(fmt.Sprintf(format, args...)), path)
+	note := func(path value.Path, h *violation.Hint, format string, args ...any) {
+		if len(list) < mostWarnings {
+			r := s.warning(violation.TypeNotice, notice(fmt.Sprintf(format, args...)), path)
 			r.Hint = h
 			list = append(list, r)
 		}
 	}
 	if m.beta {
-		note(value.Path{value.Name("apiVersion")}, &hint.Hint{Text: "convert the manifest to " + apiVersionV1},
+		note(value.Path{value.Name("apiVersion")}, &violation.Hint{Text: "convert the manifest to " + apiVersionV1},
 			"Kubernetes 1.22 and later do not serve %s: kubectl cannot apply this manifest", apiVersionB1)
 	}
 	if size := s.annotationsApplied(); size > validation.TotalAnnotationSizeLimitB {
-		note(value.Path{value.Name("metadata")}, &hint.Hint{Text: "use kubectl apply --server-side, or shorten descriptions"},
+		note(value.Path{value.Name("metadata")}, &violation.Hint{Text: "use kubectl apply --server-side, or shorten descriptions"},
 			"kubectl apply fails: it stores the manifest in an annotation, and the annotations would have %d bytes, "+
 				"more than %d", size, validation.TotalAnnotationSizeLimitB)
 	}
 	d := s.Doc
-	enums := enumNotes{s, m, note, mostProblems}
+	enums := enumNotes{s, m, note, mostWarnings}
 	for i := range d.Nodes {
 		n := &d.Nodes[i]
 		if n.Kind < value.Array || n.Src != value.Request {
@@ -64,7 +63,7 @@ func (s *Source) notices(m *Manifest) (list []Problem) {
 	return list
 }
 
-type noteFunc func(path value.Path, h *hint.Hint, format string, args ...any)
+type noteFunc func(path value.Path, h *violation.Hint, format string, args ...any)
 
 // annotationsApplied returns the size of the annotations that kubectl apply without --server-side would send. It can
 // return 0 if they are small.
@@ -139,7 +138,7 @@ func (s *Source) noteRepeated(list uint32, m *Manifest, note noteFunc) {
 				if name != "" {
 					same = name
 				}
-				note(path, &hint.Hint{Text: "remove one of the two"}, "kubectl apply --server-side fails: %s[%d] has the same %s",
+				note(path, &violation.Hint{Text: "remove one of the two"}, "kubectl apply --server-side fails: %s[%d] has the same %s",
 					d.Key(list), first, same)
 			}
 		}
@@ -162,7 +161,7 @@ func (s *Source) noteKeys(properties uint32, m *Manifest, note noteFunc) {
 		if at, _ := s.shapeAt(m, path[:len(path)-1]); plain == "" || plain == key || at.HasFields() {
 			continue
 		}
-		note(path, &hint.Hint{Text: "did you mean " + strconv.Quote(plain) + ", in quotes?"},
+		note(path, &violation.Hint{Text: "did you mean " + strconv.Quote(plain) + ", in quotes?"},
 			"YAML 1.1 reads the property name %s as %s", plain, key)
 	}
 }
@@ -202,9 +201,9 @@ func (s *Source) shapeAt(m *Manifest, path value.Path) (at schema.Shape, separat
 	return at, separate
 }
 
-// warning returns the Problem for a warning of validation. It looks for the first keyword with its value.
-func (s *Source) warning(w *Warning) Problem {
-	found := Problem{Warning: violation.Warning{Type: violation.TypeWarning, Text: w.Text}}
+// locate returns a warning of validation with its place. It looks for the first keyword with its value.
+func (s *Source) locate(w *Warning) violation.Warning {
+	found := violation.Warning{Type: violation.TypeWarning, Text: w.Text}
 	d := s.Doc
 	for i := range d.Nodes {
 		node := uint32(i)
@@ -226,7 +225,7 @@ func (s *Source) warning(w *Warning) Problem {
 				continue
 			}
 		}
-		return s.problem(violation.TypeWarning, w.Text, path)
+		return s.warning(violation.TypeWarning, w.Text, path)
 	}
 	return found
 }

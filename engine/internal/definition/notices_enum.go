@@ -42,7 +42,7 @@ func (e *enumNotes) add(object uint32) {
 		if at, _ := e.s.shapeAt(e.m, path[:len(path)-2]); !at.HasFields() || !at.Child("enum").Known() {
 			return // a default, or properties
 		}
-		e.note(path, e.s.Hints(e.m).EnumValue(path, types, d.PositionAt(path)),
+		e.note(path, e.s.finder(e.m.beta).EnumValue(path, types, d.PositionAt(path)),
 			"the value %s of the enum never matches: the type of the schema is %s", shortText(d, c), strings.Join(types, " or "))
 	}
 }

@@ -17,9 +17,9 @@ type Report struct {
 	Violations []violation.Violation
 	// Strict are the errors of strict decoding: unknown and duplicate fields. Unseen are those that upstream's decoder does
 	// not report.
-	Strict, Unseen []Problem
+	Strict, Unseen []violation.Warning
 	// Warnings are those of validation, without duplicates, Notices the notes of crdeval.
-	Warnings, Notices []Problem
+	Warnings, Notices []violation.Warning
 	Versions          []VersionInfo
 	HasRules          bool
 	// LowestMinor and LowestMinorBecause are those of the version with the highest LowestMinor.
@@ -123,15 +123,19 @@ func NewReport(ctx context.Context, m *Manifest, o Options, source *Source) (*Re
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	r.Strict, r.Unseen = source.strictProblems(m)
+	r.Strict, r.Unseen = source.strict(m)
 	known := map[string]bool{}
 	for i := range result.Warnings {
 		if w := &result.Warnings[i]; !known[w.Text] {
 			known[w.Text] = true
-			r.Warnings = append(r.Warnings, source.warning(w))
+			r.Warnings = append(r.Warnings, source.locate(w))
 		}
 	}
 	r.Notices = source.notices(m)
+	for i := range r.Violations {
+		v := &r.Violations[i]
+		v.Hint = source.finder(m.beta).Violation(v)
+	}
 	return r, nil
 }
 

@@ -14,16 +14,6 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// Hint is what was probably meant.
-type Hint struct {
-	// Text is a sentence.
-	Text string
-	// Pointer is the JSON pointer of the field that is meant, "" if the hint names no other field.
-	Pointer string
-	// Replacement is the value that is meant as JSON, nil if the hint suggests none.
-	Replacement []byte
-}
-
 // The bounds of one document.
 const (
 	// MaxHints is the most hints that are returned.
@@ -77,41 +67,41 @@ func (f *Finder) Close() {
 }
 
 // Removed returns a hint about a pruned field, or nil.
-func (f *Finder) Removed(path value.Path) *Hint {
-	return f.ask(path, func() *Hint { return f.unknown(path) })
+func (f *Finder) Removed(path value.Path) *violation.Hint {
+	return f.ask(path, func() *violation.Hint { return f.unknown(path) })
 }
 
 // Repeated returns a hint about a key that is set again, or nil.
-func (f *Finder) Repeated(path value.Path, at *value.DuplicatePlace) *Hint {
-	return f.ask(path, func() *Hint { return Repeated(at) })
+func (f *Finder) Repeated(path value.Path, at *value.DuplicatePlace) *violation.Hint {
+	return f.ask(path, func() *violation.Hint { return Repeated(at) })
 }
 
-// Violation returns a hint about a violation, or nil. at is the position of the value in the document, nil for a value
-// that is not in it.
-func (f *Finder) Violation(v *violation.Violation, at *value.Position) *Hint {
+// Violation returns a hint about a violation, or nil.
+func (f *Finder) Violation(v *violation.Violation) *violation.Hint {
+	placed := v.Position != (value.Position{})
 	switch {
 	case v.Repeat != nil:
 		return f.Repeated(v.Path, v.Repeat)
 	case v.Type == violation.TypeUnknownField && len(v.Path) > 0:
-		return f.ask(v.Path, func() *Hint { return f.unknown(v.Path) })
-	case at != nil && f.top.api.Known():
-		return f.ask(v.Path, func() *Hint { return f.manifest(v, f.index(*at)) })
-	case v.Type == violation.TypeDecode && v.Want != "" && at != nil:
-		return f.ask(v.Path, func() *Hint {
+		return f.ask(v.Path, func() *violation.Hint { return f.unknown(v.Path) })
+	case placed && f.top.api.Known():
+		return f.ask(v.Path, func() *violation.Hint { return f.manifest(v, f.index(v.Position)) })
+	case v.Type == violation.TypeDecode && v.Want != "" && placed:
+		return f.ask(v.Path, func() *violation.Hint {
 			if node := f.at(v.Path); node != 0 {
-				return f.converted(node, f.index(*at), []string{v.Want})
+				return f.converted(node, f.index(v.Position), []string{v.Want})
 			}
 			return nil
 		})
-	case v.Step != violation.Schema || at == nil:
+	case v.Step != violation.Schema || !placed:
 	case v.Type == field.ErrorTypeNotSupported, v.Type == field.ErrorTypeTypeInvalid:
-		return f.ask(v.Path, func() *Hint { return f.value(v.Path, f.index(*at)) })
+		return f.ask(v.Path, func() *violation.Hint { return f.value(v.Path, f.index(v.Position)) })
 	}
 	return nil
 }
 
 // ask calls look unless a bound of the document is reached or the path is too long.
-func (f *Finder) ask(path value.Path, look func() *Hint) *Hint {
+func (f *Finder) ask(path value.Path, look func() *violation.Hint) *violation.Hint {
 	if f.given >= MaxHints || f.asked >= maxAsked || f.work >= maxWork || f.stop.Stopped() {
 		return nil
 	}

@@ -53,7 +53,7 @@ func pathOf(pointer string) value.Path {
 	return violation.PathOf(field.String())
 }
 
-func show(h *Hint) string {
+func show(h *violation.Hint) string {
 	if h == nil {
 		return ""
 	}
@@ -120,8 +120,8 @@ func find(t *testing.T, compiled *plan.Plan, object string, yaml bool, at string
 	v := violation.Of(violation.Schema, err, pathOf(at))
 	f := New(compiled, []byte(object), yaml, nil, value.Limits{}, nil)
 	defer f.Close()
-	position := d.PositionAt(v.Path)
-	return show(f.Violation(&v, &position))
+	v.Position = d.PositionAt(v.Path)
+	return show(f.Violation(&v))
 }
 
 func TestWrongType(t *testing.T) {
@@ -188,12 +188,12 @@ func TestNoPosition(t *testing.T) {
 	f := New(planOf(t, schemaOfTests), []byte(`{"spec":{"replicas":"3","policy":"always"}}`), false, nil, value.Limits{}, nil)
 	defer f.Close()
 	wrong := violation.Of(violation.Schema, field.TypeInvalid(nil, "string", ""), pathOf("/spec/replicas"))
-	if h := f.Violation(&wrong, nil); h != nil {
+	if h := f.Violation(&wrong); h != nil {
 		t.Errorf("%+v", h)
 	}
 	rule := violation.Of(violation.Rules, field.Required(nil, ""), pathOf("/spec/image"))
-	rule.Rule = &violation.RuleRef{}
-	if h := f.Violation(&rule, &value.Position{}); h != nil {
+	rule.Rule, rule.Position = &violation.RuleRef{}, value.Position{Line: 1, Column: 1}
+	if h := f.Violation(&rule); h != nil {
 		t.Errorf("%+v", h)
 	}
 }
@@ -256,10 +256,10 @@ func FuzzHints(f *testing.F) {
 			if err != nil {
 				return nil
 			}
-			at := d.PositionAt(path)
+			v.Position = d.PositionAt(path)
 			finder := New(compiled, []byte(object), yaml, nil, limits, nil)
 			defer finder.Close()
-			for _, h := range []*Hint{finder.Removed(path), finder.Violation(&v, &at)} {
+			for _, h := range []*violation.Hint{finder.Removed(path), finder.Violation(&v)} {
 				if h != nil && h.Replacement != nil && !json.Valid(h.Replacement) {
 					t.Errorf("%q is no JSON", h.Replacement)
 				}
@@ -300,9 +300,10 @@ func TestWorkIsBounded(t *testing.T) {
 		compiled := planOf(t, `{"type":"object","properties":{"e":{"type":"string","enum":[`+strings.Join(values, ",")+`]},"spec":{"type":"object","properties":{`+strings.Join(properties, ",")+`}}}}`)
 		f := New(compiled, []byte(`{"e":"specification"}`), false, nil, value.Limits{}, nil)
 		enum := violation.Of(violation.Schema, field.NotSupported(nil, "specification", values), pathOf("/e"))
+		enum.Position = value.Position{Line: 1, Column: 6, Offset: 5}
 		for i := range 100 {
 			f.Removed(value.Path{value.Name("spec"), value.Name(word(i) + "y")})
-			f.Violation(&enum, &value.Position{Offset: 5})
+			f.Violation(&enum)
 		}
 		if over := f.work - maxWork; over < 0 || over > most {
 			t.Errorf("names %s: %d of work, the bound is %d", name, f.work, maxWork)

@@ -20,7 +20,7 @@ func ForCRD(d *value.Doc, root uint32, of schema.Shape, text []byte, yaml bool) 
 }
 
 // manifest returns a hint about a value of a CRD that cannot be decoded or is invalid.
-func (f *Finder) manifest(v *violation.Violation, offset int) *Hint {
+func (f *Finder) manifest(v *violation.Violation, offset int) *violation.Hint {
 	node := f.at(v.Path)
 	if node == 0 || len(v.Path) == 0 {
 		return nil
@@ -43,8 +43,8 @@ func (f *Finder) manifest(v *violation.Violation, offset int) *Hint {
 }
 
 // EnumValue returns a hint about a value of an enum that is not of a type of its schema, or nil.
-func (f *Finder) EnumValue(path value.Path, types []string, at value.Position) *Hint {
-	return f.ask(path, func() *Hint { return f.converted(f.at(path), f.index(at), types) })
+func (f *Finder) EnumValue(path value.Path, types []string, at value.Position) *violation.Hint {
+	return f.ask(path, func() *violation.Hint { return f.converted(f.at(path), f.index(at), types) })
 }
 
 // isSchema reports whether the values at a path are schemas of a CRD.
@@ -54,10 +54,10 @@ func (f *Finder) isSchema(path value.Path) bool {
 }
 
 // keyword returns a hint about a keyword of a schema whose value has a wrong type.
-func (f *Finder) keyword(path value.Path, node uint32) *Hint {
+func (f *Finder) keyword(path value.Path, node uint32) *violation.Hint {
 	d, n := f.doc, &f.doc.Nodes[node]
 	if f.target(path).api.Bytes() {
-		return &Hint{Text: "write the bytes in base64, or remove the field if a controller sets it later"}
+		return &violation.Hint{Text: "write the bytes in base64, or remove the field if a controller sets it later"}
 	}
 	parent, key := path[:len(path)-1], path[len(path)-1].Key()
 	if !f.isSchema(parent) {
@@ -72,7 +72,7 @@ func (f *Finder) keyword(path value.Path, node uint32) *Hint {
 				text += ": add " + strconv.Quote(parent[k].Key()) + " to its list, and remove this"
 			}
 		}
-		return &Hint{Text: text}
+		return &violation.Hint{Text: text}
 	case key == "type" && n.Kind == value.Array:
 		return f.listOfTypes(node)
 	case key == "exclusiveMinimum" || key == "exclusiveMaximum":
@@ -82,31 +82,31 @@ func (f *Finder) keyword(path value.Path, node uint32) *Hint {
 		}
 		if n.Kind == value.Int || n.Kind == value.Float {
 			number := string(d.AppendJSON(nil, node))
-			return &Hint{Text: key + " is true or false: use " + bound + ": " + number + " and " + key + ": true"}
+			return &violation.Hint{Text: key + " is true or false: use " + bound + ": " + number + " and " + key + ": true"}
 		}
 	}
 	return nil
 }
 
 // unknownKeyword returns a hint about a member of a schema that is not a keyword of CRDs.
-func (f *Finder) unknownKeyword(path value.Path) *Hint {
+func (f *Finder) unknownKeyword(path value.Path) *violation.Hint {
 	parent, key, node := path[:len(path)-1], path[len(path)-1].Key(), f.at(path)
 	if node == 0 || !f.isSchema(parent) {
 		return nil
 	}
 	switch d := f.doc; {
 	case key == "const":
-		return &Hint{Text: "use an enum with one value: enum: [" + string(d.AppendJSON(nil, node)) + "]",
+		return &violation.Hint{Text: "use an enum with one value: enum: [" + string(d.AppendJSON(nil, node)) + "]",
 			Pointer: parent.With(value.Name("enum")).Pointer()}
 	case d.Nodes[node].Kind == value.Object && d.Field(node, "type") != 0:
-		return &Hint{Text: "did you mean a property? Properties are declared in " + strconv.Quote("properties"),
+		return &violation.Hint{Text: "did you mean a property? Properties are declared in " + strconv.Quote("properties"),
 			Pointer: parent.With(value.Name("properties"), value.Name(key)).Pointer()}
 	}
 	return nil
 }
 
 // listOfTypes returns a hint about a list of types. A schema of a CRD has one.
-func (f *Finder) listOfTypes(node uint32) *Hint {
+func (f *Finder) listOfTypes(node uint32) *violation.Hint {
 	d := f.doc
 	var types []string
 	for c := d.Nodes[node].First; c != 0; c = d.Nodes[c].Next {
@@ -122,9 +122,9 @@ func (f *Finder) listOfTypes(node uint32) *Hint {
 	others := slices.DeleteFunc(slices.Clone(types), func(t string) bool { return t == "null" })
 	switch slices.Sort(others); {
 	case len(others) == 1 && len(types) > 1:
-		return &Hint{Text: "use type: " + others[0] + " and nullable: true", Replacement: strconv.AppendQuote(nil, others[0])}
+		return &violation.Hint{Text: "use type: " + others[0] + " and nullable: true", Replacement: strconv.AppendQuote(nil, others[0])}
 	case slices.Equal(others, []string{"integer", "string"}):
-		return &Hint{Text: "use x-kubernetes-int-or-string: true instead of type"}
+		return &violation.Hint{Text: "use x-kubernetes-int-or-string: true instead of type"}
 	}
 	return nil
 }

@@ -4,11 +4,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
 // unknown suggests a field for one that the schema does not declare.
-func (f *Finder) unknown(path value.Path) *Hint {
+func (f *Finder) unknown(path value.Path) *violation.Hint {
 	if len(path) == 0 || path[len(path)-1].IsIndex() {
 		return nil
 	}
@@ -34,7 +35,7 @@ func (f *Finder) unknown(path value.Path) *Hint {
 		return nil
 	}
 	pointer := parent.With(value.Name(names[best])).Pointer()
-	return &Hint{Text: "did you mean " + strconv.Quote(names[best]) + "?", Pointer: pointer}
+	return &violation.Hint{Text: "did you mean " + strconv.Quote(names[best]) + "?", Pointer: pointer}
 }
 
 // competes reports whether the object at a path has another unknown field that can mean the same one. A document that
@@ -54,7 +55,7 @@ func (f *Finder) competes(parent value.Path, here target, key, meant string) boo
 }
 
 // unquoted returns a hint about a key that YAML 1.1 reads as a boolean, a number or null: y is true, and 1.10 is 1.1.
-func (f *Finder) unquoted(path value.Path, here target) *Hint {
+func (f *Finder) unquoted(path value.Path, here target) *violation.Hint {
 	source, node := f.source(), f.at(path)
 	if source == nil || node == 0 {
 		return nil
@@ -72,7 +73,7 @@ func (f *Finder) unquoted(path value.Path, here target) *Hint {
 	if f.at(path[:len(path)-1].With(value.Name(sent))) != 0 {
 		return nil // the object has the quoted key too
 	}
-	h := &Hint{Text: "YAML 1.1 reads the key " + sent + " as " + key + ": quote it, " + strconv.Quote(sent)}
+	h := &violation.Hint{Text: "YAML 1.1 reads the key " + sent + " as " + key + ": quote it, " + strconv.Quote(sent)}
 	if here.declares(sent) {
 		h.Pointer = path[:len(path)-1].With(value.Name(sent)).Pointer()
 	}
@@ -83,7 +84,7 @@ func (f *Finder) unquoted(path value.Path, here target) *Hint {
 const longestKey = 64
 
 // above looks for a declared field of the name one level up that the object does not have.
-func (f *Finder) above(parent value.Path, key string) *Hint {
+func (f *Finder) above(parent value.Path, key string) *violation.Hint {
 	up := parent
 	for len(up) > 0 && up[len(up)-1].IsIndex() {
 		up = up[:len(up)-1]
@@ -96,7 +97,7 @@ func (f *Finder) above(parent value.Path, key string) *Hint {
 	if !f.target(up).declares(key) || f.at(to) != 0 {
 		return nil
 	}
-	return &Hint{Text: strconv.Quote(key) + " is declared one level up, " + in(up), Pointer: to.Pointer()}
+	return &violation.Hint{Text: strconv.Quote(key) + " is declared one level up, " + in(up), Pointer: to.Pointer()}
 }
 
 // in names the object at a path.
@@ -111,8 +112,8 @@ func in(path value.Path) string {
 const mostNamed = 3
 
 // below looks one level down for objects that declare a field of the name and do not have it.
-func (f *Finder) below(parent value.Path, here target, key string) *Hint {
-	h := &Hint{}
+func (f *Finder) below(parent value.Path, here target, key string) *violation.Hint {
+	h := &violation.Hint{}
 	var texts []string
 	for _, name := range here.names() {
 		if f.work += 8; f.work >= maxWork || len(texts) > mostNamed {

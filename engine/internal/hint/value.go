@@ -7,16 +7,17 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
 // suggest returns the hint to use a value instead. The text is the value between prefix and suffix.
-func suggest(meant []byte, prefix, suffix string) *Hint {
-	return &Hint{Text: prefix + string(meant) + suffix, Replacement: meant}
+func suggest(meant []byte, prefix, suffix string) *violation.Hint {
+	return &violation.Hint{Text: prefix + string(meant) + suffix, Replacement: meant}
 }
 
 // value suggests a value for one that is of a wrong type or not in the enum. Both violations of a value get the same hint.
-func (f *Finder) value(path value.Path, offset int) *Hint {
+func (f *Finder) value(path value.Path, offset int) *violation.Hint {
 	t, node := f.target(path), f.at(path)
 	if node == 0 || !t.known() {
 		return nil
@@ -25,7 +26,7 @@ func (f *Finder) value(path value.Path, offset int) *Hint {
 }
 
 // ofTarget suggests a valid value for a node.
-func (f *Finder) ofTarget(t target, node uint32, offset int) *Hint {
+func (f *Finder) ofTarget(t target, node uint32, offset int) *violation.Hint {
 	d := f.doc
 	if n := &d.Nodes[node]; n.Kind == value.Array {
 		if n.Live != 1 {
@@ -52,7 +53,7 @@ func (f *Finder) ofTarget(t target, node uint32, offset int) *Hint {
 }
 
 // ofScalar suggests a valid scalar for one: the same text as another type, or the most similar value of the enum.
-func (f *Finder) ofScalar(t target, node uint32, offset int) *Hint {
+func (f *Finder) ofScalar(t target, node uint32, offset int) *violation.Hint {
 	if h := f.converted(node, offset, t.types()); h != nil && f.allows(t, h.Replacement) {
 		return h
 	}
@@ -60,7 +61,7 @@ func (f *Finder) ofScalar(t target, node uint32, offset int) *Hint {
 }
 
 // ofValues suggests the most similar value of the enum for a node.
-func (f *Finder) ofValues(t target, node uint32, offset int) *Hint {
+func (f *Finder) ofValues(t target, node uint32, offset int) *violation.Hint {
 	values := t.enum()
 	if len(values) == 0 {
 		return nil
@@ -108,7 +109,7 @@ func (f *Finder) misread(node uint32, sent string) string {
 }
 
 // converted suggests a scalar as one of the types.
-func (f *Finder) converted(node uint32, offset int, types []string) *Hint {
+func (f *Finder) converted(node uint32, offset int, types []string) *violation.Hint {
 	sent, ok := f.scalar(node, offset)
 	if !ok || len(sent) > maxText {
 		return nil

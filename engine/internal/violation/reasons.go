@@ -49,4 +49,25 @@ type Warning struct {
 	Position value.Position
 	// Repeat is the place of a key that is set again, nil for other warnings.
 	Repeat *value.DuplicatePlace
+	// Hint says what was probably meant, nil if unknown.
+	Hint *Hint
+}
+
+// Violation returns the violation that rejects what the warning is about.
+func (w *Warning) Violation(step Step) Violation {
+	v := Reason(step, w.Type, w.Field, MessageOf(w.Type, w.Text), w.Path)
+	v.Position, v.Repeat, v.Hint = w.Position, w.Repeat, w.Hint
+	return v
+}
+
+// MessageOf returns the message of an unknown or duplicate field, which does not repeat the field, or for other types the
+// text.
+func MessageOf(of field.ErrorType, text string) string {
+	switch of {
+	case TypeUnknownField:
+		return "unknown field"
+	case TypeDuplicateField:
+		return "duplicate field"
+	}
+	return text
 }

@@ -1,6 +1,9 @@
 // Package violation defines the errors of an object or a CRD: upstream's field.Error with the object path, the schema
 // pointer and the pipeline step. It builds the message of a Status and bounds the violations of one document. Package
 // plan has the texts of schema violations (explain_report.go).
+//
+// A Violation rejects a document, and a Warning does not. The steps make them, package hint adds hints, and package
+// engine converts them once to its public types.
 package violation
 
 import (
@@ -55,6 +58,8 @@ type Violation struct {
 	Repeat *value.DuplicatePlace
 	// Want is the JSON type of the value that a TypeDecode wants, "" if unknown.
 	Want string
+	// Hint says what was probably meant, nil if unknown.
+	Hint *Hint
 }
 
 // RuleRef identifies one rule of a schema.

@@ -30,9 +30,7 @@ type Source struct {
 	hints *hint.Finder
 }
 
-// Hints returns the Finder for hints about a decoded manifest.
-func (s *Source) Hints(m *Manifest) *hint.Finder { return s.finder(m.beta) }
-
+// finder returns the Finder for hints about a manifest.
 func (s *Source) finder(beta bool) *hint.Finder {
 	if s.hints == nil {
 		s.hints = hint.ForCRD(s.Doc, s.Root, shape(beta), s.Text, s.YAML)
@@ -48,32 +46,18 @@ func shape(beta bool) schema.Shape {
 	return schema.ShapeOf(reflect.TypeFor[apiextensionsv1.CustomResourceDefinition]())
 }
 
-// Problem is a violation of decoding, or a warning, with a hint.
-type Problem struct {
-	violation.Warning
-	Hint *hint.Hint
-}
-
-// reason returns a Problem about the value at a path, with upstream's notation of the field.
-func (s *Source) problem(of field.ErrorType, text string, path value.Path) Problem {
-	r := Problem{Warning: violation.Warning{Type: of, Text: text, Field: path.Dotted(), Path: path.Detach()}}
+// warning returns a warning about the value at a path, with upstream's notation of the field.
+func (s *Source) warning(of field.ErrorType, text string, path value.Path) violation.Warning {
+	w := violation.Warning{Type: of, Text: text, Field: path.Dotted(), Path: path.Detach()}
 	if s.Root != 0 {
-		r.Position = s.Doc.PositionAt(path)
+		w.Position = s.Doc.PositionAt(path)
 	}
-	return r
-}
-
-// hint adds a hint of the Finder.
-func (r *Problem) hint(f *hint.Finder) {
-	if at := r.Position; at != (value.Position{}) {
-		v := violation.Reason(violation.Decode, r.Type, r.Field, r.Text, r.Path)
-		r.Hint = f.Violation(&v, &at)
-	}
+	return w
 }
 
 // The bounds of a walk.
 const (
-	mostProblems = 1000
+	mostWarnings = 1000
 	mostSegments = 1 << 17 // of all paths
 )
 
@@ -144,28 +128,32 @@ func (w *walk) value(of schema.Shape, i uint32, hidden bool) {
 }
 
 func (w *walk) add(list *[]misfit, of schema.Shape, i uint32, hidden bool) {
-	if w.left -= len(w.path); w.left >= 0 && len(*list) < mostProblems {
+	if w.left -= len(w.path); w.left >= 0 && len(*list) < mostWarnings {
 		*list = append(*list, misfit{w.path.Clone(), of, i, hidden})
 	}
 }
 
-// Undecodable returns the values because of which a manifest could not be decoded. There is at least one Problem.
-func (s *Source) Undecodable(e *DecodeError) (problems []Problem) {
+// Undecodable returns the values because of which a manifest could not be decoded, at least one.
+func (s *Source) Undecodable(e *DecodeError) (found []violation.Violation) {
 	wrong, _ := s.misfits(e.beta)
-	for _, m := range wrong {
-		r := s.problem(violation.TypeDecode, wrongText(s.Doc, &m), m.path)
-		r.Field = m.path.Bracketed()
-		r.hint(s.finder(e.beta))
-		problems = append(problems, r)
+	for i := range wrong {
+		m := &wrong[i]
+		v := violation.Reason(violation.Decode, violation.TypeDecode, m.path.Bracketed(), wrongText(s.Doc, m), m.path.Detach())
+		v.Position = s.Doc.PositionAt(m.path)
+		v.Hint = s.finder(e.beta).Violation(&v)
+		found = append(found, v)
 	}
-	if problems == nil {
-		r := s.problem(violation.TypeDecode, "a value cannot be read", nil)
-		if s.Unread != (value.Position{}) {
-			r.Text, r.Position = "a number is out of range", s.Unread
-		}
-		problems = append(problems, r)
+	if found != nil {
+		return found
 	}
-	return problems
+	v := violation.Reason(violation.Decode, violation.TypeDecode, "", "a value cannot be read", nil)
+	switch {
+	case s.Unread != (value.Position{}):
+		v.Detail, v.Position = "a number is out of range", s.Unread
+	case s.Root != 0:
+		v.Position = s.Doc.PositionAt(nil)
+	}
+	return []violation.Violation{v}
 }
 
 // UnreadableType says why apiVersion and kind of a manifest cannot be read, with the position of the value. The text is
@@ -230,19 +218,20 @@ func shortText(d *value.Doc, node uint32) string {
 	return "this value"
 }
 
-// strictProblems returns the errors of upstream's strict decoder, in its order, and the unknown and duplicate fields
+// strict returns the errors of upstream's strict decoder, in its order, and the unknown and duplicate fields
 // that it does not see.
-func (s *Source) strictProblems(m *Manifest) (strict, unseen []Problem) {
+func (s *Source) strict(m *Manifest) (strict, unseen []violation.Warning) {
 	if m.plain || s.Root == 0 && len(m.Strict) == 0 {
 		return nil, nil
 	}
 	hints := s.finder(m.beta)
-	fields := map[string][]Problem{} // by text
+	fields := map[string][]violation.Warning{} // by text
 	_, unknown := s.misfits(m.beta)
 	for _, f := range unknown {
-		r := s.problem(violation.TypeUnknownField, `unknown field "`+f.path.Dotted()+`"`, f.path)
+		r := s.warning(violation.TypeUnknownField, `unknown field "`+f.path.Dotted()+`"`, f.path)
 		r.Position = s.Doc.KeyPosition(f.node, f.path)
-		r.hint(hints)
+		v := r.Violation(violation.Decode)
+		r.Hint = hints.Violation(&v)
 		if f.hidden {
 			unseen = append(unseen, r)
 		} else {
@@ -272,7 +261,7 @@ func (s *Source) strictProblems(m *Manifest) (strict, unseen []Problem) {
 		if strings.HasPrefix(text, "duplicate") {
 			of = violation.TypeDuplicateField
 		}
-		strict = append(strict, Problem{Warning: violation.Warning{Type: of, Text: text}})
+		strict = append(strict, violation.Warning{Type: of, Text: text})
 	}
 	for i := range unseen {
 		r := &unseen[i]
@@ -307,8 +296,8 @@ func (m *Manifest) StrictError(s *Source) error {
 // mostStrict is how many errors upstream's strict decoder returns.
 const mostStrict = 100
 
-// duplicates returns a Problem for each key that is set again.
-func (s *Source) duplicates() (all []Problem) {
+// duplicates returns a warning for each key that is set again.
+func (s *Source) duplicates() (all []violation.Warning) {
 	for d := range s.Doc.Duplicates(value.Request) {
 		texts := strings.Split(d.Text, "\n")
 		if len(texts) > 1 { // of the YAML decoder: a line for each key after the first one
@@ -325,9 +314,9 @@ func (s *Source) duplicates() (all []Problem) {
 	return all
 }
 
-// duplicate returns the Problem for a key that is set again.
-func (s *Source) duplicate(text string, at *value.DuplicatePlace) Problem {
-	r := Problem{Warning: violation.Warning{Type: violation.TypeDuplicateField, Text: text, Position: at.Position}}
+// duplicate returns the warning for a key that is set again.
+func (s *Source) duplicate(text string, at *value.DuplicatePlace) violation.Warning {
+	r := violation.Warning{Type: violation.TypeDuplicateField, Text: text, Position: at.Position}
 	if at.Path == nil {
 		return r
 	}
