@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"testing"
+
+	"github.com/crdeval/crdeval/engine/rules"
 )
 
 // Tests of what a server needs that holds objects decoded.
@@ -42,7 +44,7 @@ func TestOldDecoded(t *testing.T) {
 	d := compileCRD(t, servedCRD)
 	const spec, stored = `,"spec":{"a":"x"}`, `{"apiVersion":"example.com/v1","kind":"Box","metadata":{"name":"b","namespace":"n","uid":"u","creationTimestamp":"2026-01-05T08:00:00Z","generation":1},"spec":{"a":"x"`
 	status := Update{Subresource: "status", Object: box("v1beta1", `,"resourceVersion":"7"`, spec+`,"status":{"phase":"x"}`), Old: box("v1beta1", `,"resourceVersion":"7"`, spec), OldDecoded: true}
-	for _, trace := range []TraceMode{TraceNone, TraceAll} { // both paths
+	for _, trace := range []rules.TraceMode{rules.TraceNone, rules.TraceAll} { // both paths
 		o := AdmitOptions{Trace: trace}
 		v, err := d.Admit(context.Background(), status, o)
 		if want := stored + `},"status":{"phase":"x"}}`; err != nil || string(v.StoredObject) != want {
@@ -106,7 +108,7 @@ func TestUnchanged(t *testing.T) {
 		{"the last finalizer", Update{Object: box("v1", sent, ""), Old: box("v1", `,"deletionTimestamp":"2026-01-06T08:00:00Z","finalizers":["a/b"]`, "")}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for _, o := range []AdmitOptions{{}, {View: ViewNone}, {View: ViewChanged}, {Trace: TraceAll}} {
+			for _, o := range []AdmitOptions{{}, {View: ViewNone}, {View: ViewChanged}, {Trace: rules.TraceAll}} {
 				v, err := d.Admit(context.Background(), c.item, o)
 				if err != nil || v.Unchanged != c.want {
 					t.Errorf("%+v: %v %+v", o, err, v)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
+	"github.com/crdeval/crdeval/engine/rules"
 )
 
 // forbiddenWidget is the Status of an API server that rejects to create a Widget while its CRD is being deleted.
@@ -39,7 +40,7 @@ func TestAdmitTerminating(t *testing.T) {
 		{name: "creation up to mutating admission", item: Create{Object: widget("v1", named, ``)}, stage: admission.StageDecode, status: forbiddenWidget},
 		{name: "creation from there on", item: Create{Object: widget("v1", named, ``)}, stage: admission.StageFinish, status: forbiddenWidget},
 		{name: "creation, the verdict alone", item: Create{Object: widget("v1", named, ``)}, o: AdmitOptions{View: ViewNone}, status: forbiddenWidget},
-		{name: "creation with every rule traced", item: Create{Object: widget("v1", named, ``)}, o: AdmitOptions{Trace: TraceAll}, status: forbiddenWidget},
+		{name: "creation with every rule traced", item: Create{Object: widget("v1", named, ``)}, o: AdmitOptions{Trace: rules.TraceAll}, status: forbiddenWidget},
 		{name: "creation under a name", item: Create{Name: "w", Object: widget("v1", `"namespace":"n"`, ``)}, o: AdmitOptions{CompleteMetadata: true}, status: forbiddenWidget},
 		{name: "a generated name is not a name yet", item: Create{Object: widget("v1", `"generateName":"w-","namespace":"n"`, ``)}, status: nameless},
 		{name: "nor is one that was filled in", item: Create{Object: widget("v1", `"generateName":"w-"`, ``)}, o: AdmitOptions{CompleteMetadata: true}, status: nameless},

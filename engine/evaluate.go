@@ -7,6 +7,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
+	"github.com/crdeval/crdeval/engine/rules"
 )
 
 // Validate returns whether the API server would accept a write. Even JSON that cannot be decoded has a Verdict. The
@@ -98,7 +99,7 @@ type writeOptions struct {
 	fieldValidation  FieldValidation
 	completeMetadata bool
 	asGiven          bool
-	trace            TraceMode
+	trace            rules.TraceMode
 	withStatus       bool
 	view             View
 	brief            bool // no Pruned, Defaulted and hints
@@ -179,7 +180,7 @@ func (o *writeOptions) check() error {
 	switch {
 	case o.fieldValidation > FieldValidationStrict:
 		return invalid("unknown field validation: use Warn, Ignore or Strict")
-	case o.trace > TraceAll:
+	case o.trace > rules.TraceAll:
 		return invalid("unknown trace mode: use TraceNone, TraceFailed or TraceAll")
 	}
 	return o.view.check()

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/crdeval/crdeval/engine/rules"
 )
 
 // TestCheckpoints checks that each kind of long work calls the checkpoint, also under a context that never ends.
@@ -42,7 +44,7 @@ func TestStopAtCheckpoint(t *testing.T) {
 	long := JSON([]byte(objectOf(`{"list":[` + repeated(20, `{`+repeated(40, `"p%d":1`)+`}`) + `]}`)))
 	for name, call := range map[string]func(context.Context) error{
 		"trace": func(ctx context.Context) error {
-			_, err := traced.Validate(ctx, Create{Object: long}, ValidateOptions{Trace: TraceAll})
+			_, err := traced.Validate(ctx, Create{Object: long}, ValidateOptions{Trace: rules.TraceAll})
 			return err
 		},
 	} {

@@ -14,6 +14,7 @@ const module = "github.com/crdeval/crdeval/"
 // rank orders the layers of the engine: a package may import packages of a lower rank only.
 var rank = map[string]int{
 	"engine/value":               0,
+	"engine/rules":               0,
 	"engine/testenv":             0,
 	"engine/internal/quirk":      0,
 	"engine/internal/interrupt":  0,

@@ -11,6 +11,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/patch"
+	"github.com/crdeval/crdeval/engine/rules"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -190,7 +191,7 @@ type ValidateOptions struct {
 	// WithStatus asks for Verdict.Status.
 	WithStatus bool
 	// Trace selects the rules that are traced.
-	Trace TraceMode
+	Trace rules.TraceMode
 }
 
 // AdmitOptions change Admit, Decode and Finish. The zero value is the default of the API server.
@@ -199,7 +200,7 @@ type AdmitOptions struct {
 	FieldValidation  FieldValidation
 	CompleteMetadata bool
 	WithStatus       bool
-	Trace            TraceMode
+	Trace            rules.TraceMode
 	// View selects how much of the object is returned.
 	View View
 	// Include asks for a Presentation.

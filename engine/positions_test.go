@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crdeval/crdeval/engine/rules"
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
@@ -108,7 +109,7 @@ func TestLongPositions(t *testing.T) {
 			strings.Repeat("k", 1_000_000) + `":` + below + `}}`))}
 	}
 	const n = 500
-	v, err := d.Validate(context.Background(), object("spec", `[`+strings.Repeat("2,", n-1)+`2]`), ValidateOptions{Trace: TraceAll})
+	v, err := d.Validate(context.Background(), object("spec", `[`+strings.Repeat("2,", n-1)+`2]`), ValidateOptions{Trace: rules.TraceAll})
 	if err != nil {
 		t.Fatal(err)
 	}

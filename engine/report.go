@@ -71,12 +71,6 @@ func (r *Report) Status() ([]byte, error) {
 // VersionInfo describes one version of a CRD.
 type VersionInfo = definition.VersionInfo
 
-// RuleReport describes one rule of x-kubernetes-validations and its estimated cost.
-type RuleReport = definition.RuleReport
-
-// CostCulprit is a bound in a schema that is too high or missing.
-type CostCulprit = definition.CostCulprit
-
 // Scope says whether the objects of a CRD are namespaced.
 type Scope = apiextensionsv1.ResourceScope
 

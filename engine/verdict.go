@@ -3,6 +3,7 @@ package engine
 import (
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/selector"
+	"github.com/crdeval/crdeval/engine/rules"
 )
 
 // Verdict is the API server's answer to a write.
@@ -24,9 +25,9 @@ type Verdict struct {
 	// did not change, and of sets and map lists if a list of the old object was already invalid. API servers return
 	// those of rules as warnings, which Warnings has as well, and do not report the others.
 	Ratcheted []Violation
-	// Traces are the traces of rules in the order of evaluation. OmittedTraces counts those beyond MaxTraces, or beyond
+	// Traces are the traces of rules in the order of evaluation. OmittedTraces counts those beyond rules.MaxTraces, or beyond
 	// 4 MiB of paths.
-	Traces        []RuleTrace
+	Traces        []rules.Trace
 	OmittedTraces int
 	// Warnings are those that an API server sends as Warning headers, and crdeval's own: see Warning.Type. TextsOf
 	// returns the texts.

@@ -10,6 +10,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/violation"
+	"github.com/crdeval/crdeval/engine/rules"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -37,7 +38,7 @@ type Violation struct {
 	// document does not contain it.
 	Position *Position
 	// Rule is the rule that failed or could not be evaluated, nil for other violations.
-	Rule *RuleRef
+	Rule *rules.Ref
 	// Step is the step of the pipeline that found the violation.
 	Step Step
 	// Hint says what was probably meant, nil if unknown.
@@ -51,9 +52,6 @@ func (v Violation) Error() string {
 	}
 	return v.Field + ": " + v.Message
 }
-
-// RuleRef identifies a rule of x-kubernetes-validations.
-type RuleRef = violation.RuleRef
 
 // Position is a position in a YAML or JSON document: line and column from 1, columns in code points, and the byte
 // offset from 0.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
+	"github.com/crdeval/crdeval/engine/rules"
 )
 
 // WriteOptions change Body, Validate and BodyAndValidate. The zero value is the default of the API server.
@@ -16,7 +17,7 @@ type WriteOptions struct {
 	// WithStatus asks for Verdict.Status.
 	WithStatus bool
 	// Trace selects the rules that are traced.
-	Trace engine.TraceMode
+	Trace rules.TraceMode
 }
 
 // BodyVerdict is the result of Body. Its Object keeps all metadata.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/kubeserver"
+	"github.com/crdeval/crdeval/engine/rules"
 )
 
 const servedCRD = `
@@ -86,7 +87,7 @@ func TestBody(t *testing.T) {
 	d := compileCRD(t, servedCRD)
 	body := box("v1beta1", `,"resourceVersion":"7","selfLink":"l","ownerReferences":[{"apiVersion":"v1","kind":"A","name":"a","uid":"1"},{"apiVersion":"v1","kind":"A","name":"a","uid":"1"}]`, `,"spec":{"x":1},"status":{"phase":"x"}`)
 	want := `{"apiVersion":"example.com/v1beta1","kind":"Box","metadata":{"name":"b","namespace":"n","uid":"u","creationTimestamp":"2026-01-05T08:00:00Z","generation":1,"resourceVersion":"7","selfLink":"l","ownerReferences":[{"apiVersion":"v1","kind":"A","name":"a","uid":"1"},{"apiVersion":"v1","kind":"A","name":"a","uid":"1"}]},"spec":{"c":"C"},"status":{"phase":"x"}}`
-	for _, o := range []kubeserver.WriteOptions{{}, {Trace: engine.TraceAll}} { // both paths
+	for _, o := range []kubeserver.WriteOptions{{}, {Trace: rules.TraceAll}} { // both paths
 		v, err := kubeserver.Body(t.Context(), d, "v1beta1", body, o)
 		if err != nil || !v.Allowed || string(v.Object) != want || v.StoredObject != nil || len(v.Warnings) != 0 ||
 			!slices.Equal(v.StrictErrors, []string{`unknown field "spec.x"`}) {
@@ -119,7 +120,7 @@ func TestValidate(t *testing.T) {
 	undefaultedStatus := undefaulted
 	undefaultedStatus.Subresource = "status"
 	unchanged := string(undefaulted.Object.JSON)
-	for _, o := range []kubeserver.WriteOptions{{}, {Trace: engine.TraceAll}} { // both paths
+	for _, o := range []kubeserver.WriteOptions{{}, {Trace: rules.TraceAll}} { // both paths
 		for _, c := range []struct {
 			write engine.ObjectWrite
 			want  string
@@ -148,7 +149,7 @@ func TestReadsAsWritten(t *testing.T) {
 	undeclared.Object = box("v1", "", `,"spec":{"b":1}`)
 	validate := kubeserver.WriteOptions{FieldValidation: engine.FieldValidationIgnore}
 	exact := validate
-	exact.Trace = engine.TraceAll
+	exact.Trace = rules.TraceAll
 	for name, c := range map[string]struct {
 		manifest string
 		item     engine.ObjectWrite

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/rules"
 )
 
 // placeholder matches texts that tools replace before they apply a manifest: ${NAME} and ${NAME:=default} of Flux and
@@ -50,7 +51,7 @@ func Placeholders(m *Manifest, v *engine.Verdict) Skip {
 }
 
 // traceOf returns the complete trace of the rule of a violation, or nil.
-func traceOf(v *engine.Verdict, of *engine.Violation) *engine.RuleTrace {
+func traceOf(v *engine.Verdict, of *engine.Violation) *rules.Trace {
 	if of.Rule == nil {
 		return nil
 	}
@@ -66,8 +67,8 @@ func traceOf(v *engine.Verdict, of *engine.Violation) *engine.RuleTrace {
 
 // readsPlaceholder reports whether a rule has read a text with a placeholder, or a list with one. Objects do not count:
 // the rule reads their fields in other steps.
-func readsPlaceholder(t *engine.RuleTrace) bool {
-	return slices.ContainsFunc(t.Steps, func(s engine.TraceStep) bool {
+func readsPlaceholder(t *rules.Trace) bool {
+	return slices.ContainsFunc(t.Steps, func(s rules.Step) bool {
 		return !bytes.HasPrefix(s.Value, []byte("{")) && !bytes.HasPrefix(s.Value, []byte("[{")) && placeholder.Match(s.Value)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine/publish"
+	"github.com/crdeval/crdeval/engine/rules"
 
 	statusv1 "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -95,7 +96,7 @@ var (
 		engine.FieldValidationWarn, engine.FieldValidationIgnore, engine.FieldValidationWarn, engine.FieldValidationStrict,
 	}
 	objectViews = []engine.View{engine.ViewFull, engine.ViewFull, engine.ViewChanged, engine.ViewNone}
-	traceModes  = []engine.TraceMode{engine.TraceNone, engine.TraceNone, engine.TraceFailed, engine.TraceAll}
+	traceModes  = []rules.TraceMode{rules.TraceNone, rules.TraceNone, rules.TraceFailed, rules.TraceAll}
 	stages      = []judgement{admit, admit, decode, finish, body, validateDecoded, bodyAndValidate}
 	rowObjects  = []publish.RowObject{publish.RowMetadata, publish.RowNone, publish.RowMetadata, publish.RowWhole}
 )

@@ -7,6 +7,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/kubeserver"
+	"github.com/crdeval/crdeval/engine/rules"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
@@ -16,7 +17,7 @@ type options struct {
 	completeMetadata bool
 	withStatus       bool
 	view             engine.View
-	trace            engine.TraceMode
+	trace            rules.TraceMode
 	include          engine.PresentationOptions
 
 	asGiven       bool      // of Validate

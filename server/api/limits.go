@@ -6,6 +6,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/rules"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/registry"
 )
@@ -74,7 +75,7 @@ func (l Limits) message() *crdevalv1.ServerLimits {
 		MaxAliasFactor: int32(d.MaxAliasFactor), MaxAliasBytes: int64(d.MaxAliasBytes),
 		MaxViolations: int32(d.MaxViolations), MaxViolationBytes: int64(d.MaxViolationBytes),
 		MaxErrorDetails: maxErrorDetails, MaxErrorBytes: maxErrorBytes,
-		MaxTraces: engine.MaxTraces, MaxTraceSteps: engine.MaxTraceSteps, MaxTraceValueBytes: engine.MaxTraceValueBytes,
+		MaxTraces: rules.MaxTraces, MaxTraceSteps: rules.MaxSteps, MaxTraceValueBytes: rules.MaxValueBytes,
 		MaxStreams: int32(l.MaxStreams), MaxStreamsPerCaller: int32(l.MaxStreamsPerCaller),
 		MaxStreamItems: maxStreamItems, MaxStreamWindow: maxStreamItems, MaxWatchesPerCaller: int32(l.MaxWatchesPerCaller), MaxWatches: int32(l.MaxWatches),
 	}

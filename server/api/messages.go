@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/crdeval/crdeval/engine/publish"
+	"github.com/crdeval/crdeval/engine/rules"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -327,7 +328,7 @@ func position(p *engine.Position) *crdevalv1.Position {
 	return &crdevalv1.Position{Line: int32(p.Line), Column: int32(p.Column), Offset: int64(p.Offset)}
 }
 
-func ruleRef(r *engine.RuleRef) *crdevalv1.RuleRef {
+func ruleRef(r *rules.Ref) *crdevalv1.RuleRef {
 	if r == nil {
 		return nil
 	}
@@ -398,7 +399,7 @@ func selectableFields(list []publish.SelectableField) []*crdevalv1.SelectableFie
 }
 
 // ruleTraces returns nil if there are no traces.
-func ruleTraces(list []engine.RuleTrace, omitted int) *crdevalv1.RuleTraces {
+func ruleTraces(list []rules.Trace, omitted int) *crdevalv1.RuleTraces {
 	if len(list) == 0 {
 		return nil
 	}
@@ -406,7 +407,7 @@ func ruleTraces(list []engine.RuleTrace, omitted int) *crdevalv1.RuleTraces {
 }
 
 // ruleTrace relies on the outcomes having the same numbers in the engine and in the API.
-func ruleTrace(t *engine.RuleTrace) *crdevalv1.RuleTrace {
+func ruleTrace(t *rules.Trace) *crdevalv1.RuleTrace {
 	return &crdevalv1.RuleTrace{
 		Pointer: valid(t.Pointer), SchemaPointer: valid(t.SchemaPointer), Rule: ruleRef(t.Rule), Outcome: crdevalv1.RuleOutcome(t.Outcome),
 		Skipped: valid(t.Skipped), Cost: t.Cost, Message: valid(t.Message), Steps: convertAll(t.Steps, traceStep),
@@ -414,7 +415,7 @@ func ruleTrace(t *engine.RuleTrace) *crdevalv1.RuleTrace {
 	}
 }
 
-func traceStep(s *engine.TraceStep) *crdevalv1.TraceStep {
+func traceStep(s *rules.Step) *crdevalv1.TraceStep {
 	m := &crdevalv1.TraceStep{Expression: valid(s.Expression), Offset: int32(s.Offset), Decisive: s.Decisive}
 	switch {
 	case s.Error != "":
@@ -441,9 +442,9 @@ func versionReport(v *engine.VersionInfo) *crdevalv1.VersionReport {
 	}
 }
 
-func ruleReport(r *engine.RuleReport) *crdevalv1.RuleReport {
+func ruleReport(r *rules.Report) *crdevalv1.RuleReport {
 	m := &crdevalv1.RuleReport{
-		SchemaPointer: valid(r.SchemaPointer), Rule: ruleRef(&engine.RuleRef{Index: r.Index, Text: r.Text, Reason: r.Reason}),
+		SchemaPointer: valid(r.SchemaPointer), Rule: ruleRef(&rules.Ref{Index: r.Index, Text: r.Text, Reason: r.Reason}),
 		EstimatedCost: r.EstimatedCost, Cardinality: r.Cardinality, Limit: r.Limit, ShareOfLimit: r.ShareOfLimit,
 		MessageEstimatedCost: r.MessageEstimatedCost, UsesOldSelf: r.UsesOldSelf,
 		LowestKubernetes: kubernetesVersion(r.LowestMinor), LowestKubernetesReason: valid(r.LowestMinorBecause),

@@ -9,6 +9,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
+	"github.com/crdeval/crdeval/engine/rules"
 )
 
 // expensive contains schemas with one rule on spec that is too expensive, and the bounds that cause it.
@@ -124,7 +125,7 @@ func fieldPointer(field string) string {
 }
 
 // suggestionsFit applies all suggestions for a rule, and then increases each of them by one.
-func suggestionsFit(t *testing.T, doc []byte, r *engine.RuleReport) {
+func suggestionsFit(t *testing.T, doc []byte, r *rules.Report) {
 	t.Helper()
 	if len(r.Culprits) == 0 {
 		t.Errorf("%s: nothing is to blame", r.SchemaPointer)

@@ -3,7 +3,7 @@ package admission
 import (
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/internal/plan"
-	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/rules"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -46,7 +46,7 @@ func (p *pass) acceptCreate(v *Version, meta uint32, mode plan.Mode) bool {
 
 // plainRequest reports whether the request and the type of the object allow the fast path.
 func (p *pass) plainRequest(v *Version) bool {
-	return !p.r.Exact && !p.closed() && p.r.Trace != rule.TraceAll && (!p.r.WantChanged || !p.r.WantChanges) &&
+	return !p.r.Exact && !p.closed() && p.r.Trace != rules.TraceAll && (!p.r.WantChanged || !p.r.WantChanges) &&
 		p.matches() && p.own == v && !p.def.PreserveUnknown &&
 		(p.r.FieldValidation == Ignore || !p.d.HasDuplicates(value.Request))
 }

@@ -2,8 +2,8 @@ package admission
 
 import (
 	"github.com/crdeval/crdeval/engine/internal/patch"
-	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/internal/violation"
+	"github.com/crdeval/crdeval/engine/rules"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -87,7 +87,7 @@ type Request struct {
 	// NoClosures evaluates every rule with cel-go. The result is the same.
 	NoClosures bool
 	// Trace asks for Outcome.Traces.
-	Trace rule.Tracing
+	Trace rules.TraceMode
 	// WantStatus asks for Rejection.Details with all causes.
 	WantStatus bool
 	// WantObject asks for Outcome.Object, WantChanged for Outcome.Changed, WantChanges for Outcome.Pruned and
@@ -113,7 +113,7 @@ type Outcome struct {
 	// Next are the violations that remain of a whole write once the errors of strict decoding that reject it are fixed.
 	Next []violation.Violation
 	// Traces are those that Request.Trace asks for. OmittedTraces counts those beyond the limit.
-	Traces        []rule.Trace
+	Traces        []rules.Trace
 	OmittedTraces int
 	// Ratcheted are violations of an update that do not reject it, since the value is unchanged.
 	Ratcheted []violation.Violation

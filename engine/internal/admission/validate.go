@@ -11,6 +11,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/internal/violation"
+	"github.com/crdeval/crdeval/engine/rules"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -270,7 +271,7 @@ func (p *pass) rules(compiled *plan.Plan, found []violation.Violation, u plan.Up
 		note := violation.Of(violation.RulesSkipped, field.Invalid(nil, nil, NotChecked), nil)
 		note.Node = p.root
 		found = append(found, note)
-		if p.r.Trace != rule.TraceAll {
+		if p.r.Trace != rules.TraceAll {
 			return found
 		}
 		r.Skip = NotChecked // trace the rules as skipped

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
-	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/rules"
 )
 
 // ServerStage is a part of a write that only API servers call, through package kubeserver.
@@ -22,7 +22,7 @@ type ServerRequest struct {
 	Stage           ServerStage
 	Write           any // a engine.Write
 	FieldValidation admission.FieldValidation
-	Trace           rule.Tracing
+	Trace           rules.TraceMode
 	View            uint8 // an engine.View
 	WithStatus      bool
 }

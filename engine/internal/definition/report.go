@@ -9,6 +9,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/internal/violation"
+	"github.com/crdeval/crdeval/engine/rules"
 )
 
 // Report is the result of checking a CRD manifest.
@@ -54,14 +55,14 @@ type VersionInfo struct {
 	LowestMinor        int
 	LowestMinorBecause string
 	// Rules are sorted by pointer. Rules of a schema with other violations are missing, since they are not checked.
-	Rules []RuleReport
+	Rules []rules.Report
 	// EstimatedCost is the estimated cost of all rules and message expressions for one object, in CEL cost units. It is
 	// math.MaxUint64 on overflow. CostLimit is its limit.
 	EstimatedCost, CostLimit uint64
 }
 
 // describe adds the results of validation.
-func (v *VersionInfo) describe(s *schema.Props, f *schema.Facts, known *Rules, rules []RuleReport) {
+func (v *VersionInfo) describe(s *schema.Props, f *schema.Facts, known *Rules, rules []rules.Report) {
 	v.CostLimit = celcheck.EstimateLimitTotal
 	v.LowestMinor, v.LowestMinorBecause = lowestMinor(s, f)
 	if known == nil {
@@ -104,7 +105,7 @@ func NewReport(ctx context.Context, m *Manifest, o Options, source *Source) (*Re
 	}
 	survey := m.spec.memory.Survey
 	r.Versions = DescribeVersions(m.CRD, survey)
-	shared := map[*Rules][]RuleReport{}
+	shared := map[*Rules][]rules.Report{}
 	for i := range r.Versions {
 		v := &r.Versions[i]
 		known := result.Rules[v.Index]

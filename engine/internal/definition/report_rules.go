@@ -11,47 +11,9 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
+	"github.com/crdeval/crdeval/engine/rules"
 	"github.com/crdeval/crdeval/engine/value"
 )
-
-// RuleReport describes one rule of x-kubernetes-validations and its estimated cost.
-type RuleReport struct {
-	// SchemaPointer is the JSON pointer (RFC 6901) of the rule in the version's schema:
-	// /properties/spec/x-kubernetes-validations/0.
-	SchemaPointer string
-	// Index is the position in the list of its schema, Text the expression, Reason the reason, FieldValueInvalid by
-	// default.
-	Index        int
-	Text, Reason string
-	// EstimatedCost is Kubernetes' estimate for one object, in CEL cost units: the cost for one value, times
-	// Cardinality, which is the number of values. It is math.MaxUint64 on overflow, and 0 for a rule that does not
-	// compile.
-	EstimatedCost, Cardinality uint64
-	// MessageEstimatedCost is the estimate for its messageExpression, which Kubernetes does not multiply.
-	MessageEstimatedCost uint64
-	// Limit is the limit of either estimate. ShareOfLimit is the larger one divided by it.
-	Limit        uint64
-	ShareOfLimit float64
-	// UsesOldSelf reports whether it is a transition rule.
-	UsesOldSelf bool
-	// Culprits are the bounds that cause a high estimate, the most important first. They are determined for estimates
-	// of at least a tenth of the limit, or if all rules together exceed theirs: for the 256 costliest rules of a
-	// version, within about a second.
-	Culprits []CostCulprit
-	// LowestMinor is the oldest minor release that compiles the rule and its message, 0 for none. LowestMinorBecause
-	// says what the release before lacks.
-	LowestMinor        int
-	LowestMinorBecause string
-}
-
-// CostCulprit is a bound in a schema that is too high or missing.
-type CostCulprit struct {
-	// SchemaPointer is the JSON pointer of the list, map or string; Keyword is maxItems, maxProperties or maxLength.
-	SchemaPointer, Keyword string
-	// Suggested is the largest value of Keyword with which the rule keeps to its limit, if all suggestions are
-	// followed. It is 0 if no such value exists or is needed.
-	Suggested int64
-}
 
 // Bounds of the search for culprits: the number of rules, their minimum share of the limit, and the work.
 const (
@@ -61,11 +23,11 @@ const (
 )
 
 // rulesOf describes the rules of a version, sorted by pointer.
-func rulesOf(ctx context.Context, known *Rules) []RuleReport {
+func rulesOf(ctx context.Context, known *Rules) []rules.Report {
 	if known == nil {
 		return nil
 	}
-	list := make([]RuleReport, len(known.List))
+	list := make([]rules.Report, len(known.List))
 	costliest := make([]int, 0, len(list))
 	for i := range known.List {
 		if ctx.Err() != nil {
@@ -73,7 +35,7 @@ func rulesOf(ctx context.Context, known *Rules) []RuleReport {
 		}
 		k := &known.List[i]
 		r, most := &k.Props.XValidations[k.Index], max(k.Cost, k.MessageCost)
-		list[i] = RuleReport{
+		list[i] = rules.Report{
 			SchemaPointer: pointer(k.Path) + "/x-kubernetes-validations/" + strconv.Itoa(k.Index), Index: k.Index,
 			Text: r.Rule, Reason: string(apiextensionsv1.FieldValueInvalid),
 			EstimatedCost: k.Cost, MessageEstimatedCost: k.MessageCost, UsesOldSelf: k.Facts.UsesOldSelf,
@@ -101,13 +63,13 @@ func rulesOf(ctx context.Context, known *Rules) []RuleReport {
 		}
 		list[i].Culprits = culprits(&known.List[i], part, &left)
 	}
-	slices.SortStableFunc(list, func(a, b RuleReport) int {
+	slices.SortStableFunc(list, func(a, b rules.Report) int {
 		return cmp.Or(cmp.Compare(schemaOf(&a), schemaOf(&b)), cmp.Compare(a.Index, b.Index))
 	})
 	return list
 }
 
-func schemaOf(r *RuleReport) string {
+func schemaOf(r *rules.Report) string {
 	return r.SchemaPointer[:len(r.SchemaPointer)-len(strconv.Itoa(r.Index))]
 }
 
@@ -133,7 +95,7 @@ func partOfTotal(known *Rules, costliest []int) float64 {
 }
 
 // culprits returns the bounds that cause a high cost of a rule, or of its message expression if that costs more.
-func culprits(k *Rule, part float64, left *celcheck.SearchBudget) []CostCulprit {
+func culprits(k *Rule, part float64, left *celcheck.SearchBudget) []rules.Culprit {
 	limit := uint64(min(float64(k.Cost), celcheck.EstimateLimit) * part)
 	if part == 1 {
 		limit = celcheck.EstimateLimit
@@ -146,9 +108,9 @@ func culprits(k *Rule, part float64, left *celcheck.SearchBudget) []CostCulprit 
 	if e.Rule == nil {
 		return nil
 	}
-	var list []CostCulprit
+	var list []rules.Culprit
 	for _, c := range e.CostlyBounds(limit, left) {
-		list = append(list, CostCulprit{SchemaPointer: pointer(c.Path), Keyword: c.Keyword, Suggested: c.Suggested})
+		list = append(list, rules.Culprit{SchemaPointer: pointer(c.Path), Keyword: c.Keyword, Suggested: c.Suggested})
 	}
 	return list
 }

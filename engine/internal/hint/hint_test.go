@@ -15,6 +15,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/violation"
+	"github.com/crdeval/crdeval/engine/rules"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -192,7 +193,7 @@ func TestNoPosition(t *testing.T) {
 		t.Errorf("%+v", h)
 	}
 	rule := violation.Of(violation.Rules, field.Required(nil, ""), pathOf("/spec/image"))
-	rule.Rule, rule.Position = &violation.RuleRef{}, value.Position{Line: 1, Column: 1}
+	rule.Rule, rule.Position = &rules.Ref{}, value.Position{Line: 1, Column: 1}
 	if h := f.Violation(&rule); h != nil {
 		t.Errorf("%+v", h)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/rule/interpret"
 	"github.com/crdeval/crdeval/engine/internal/violation"
+	"github.com/crdeval/crdeval/engine/rules"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -26,7 +27,7 @@ const outOfBudget = "validation failed due to running out of cost budget, no fur
 func (s *Set) Evaluate(r *Run, at Site) (more bool) {
 	e := &r.current
 	*e = evaluation{run: r, set: s, at: at}
-	if r.Trace == TraceAll {
+	if r.Trace == rules.TraceAll {
 		if why := e.skipReason(); why != "" {
 			e.traceSkipped(0, why)
 			return true
@@ -43,7 +44,7 @@ func (s *Set) Evaluate(r *Run, at Site) (more bool) {
 		return e.end(nil, e.invalid(outOfBudget))
 	}
 	for i := range s.rules {
-		if r.Trace == TraceNone {
+		if r.Trace == rules.TraceNone {
 			more = e.evaluate(&s.rules[i])
 		} else {
 			more = e.evaluateTraced(&s.rules[i])
@@ -238,8 +239,8 @@ func errorOf(reason apiextensionsv1.FieldValueErrorReason, bad any, detail strin
 	return field.Invalid(nil, bad, detail)
 }
 
-func (r *rule) ref() *violation.RuleRef {
-	return &violation.RuleRef{Index: int(r.index), Text: r.text, Reason: string(r.reason)}
+func (r *rule) ref() *rules.Ref {
+	return &rules.Ref{Index: int(r.index), Text: r.text, Reason: string(r.reason)}
 }
 
 // displayName returns the message of the rule, or else its text, for errors.

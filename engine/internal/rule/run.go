@@ -12,6 +12,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/violation"
+	"github.com/crdeval/crdeval/engine/rules"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -42,7 +43,7 @@ type Run struct {
 	// Budget bounds the number and the size of violations; nil is no bound. No rule runs after it is exhausted.
 	Budget *violation.Budget
 	// Trace selects the rules to trace: see Traces.
-	Trace Tracing
+	Trace rules.TraceMode
 	// Skip is why no rule is evaluated, "" if they are. It is for runs that trace all rules.
 	Skip string
 

@@ -12,63 +12,19 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
 	"github.com/crdeval/crdeval/engine/internal/rule/interpret"
 	"github.com/crdeval/crdeval/engine/internal/rule/trace"
-	"github.com/crdeval/crdeval/engine/internal/violation"
+	"github.com/crdeval/crdeval/engine/rules"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// Tracing selects the rules that a run traces.
-type Tracing uint8
-
-// The values of Tracing.
-const (
-	TraceNone   Tracing = iota
-	TraceFailed         // rules that did not hold, ratcheted ones included
-	TraceAll            // all rules, skipped ones included
-)
-
-// Outcome is the outcome of a rule for one value.
-type Outcome uint8
-
-// The outcomes of rules.
-const (
-	Passed    Outcome = iota + 1 // true
-	Failed                       // false
-	Errored                      // an error of the expression, or a cost beyond a limit
-	Skipped                      // not evaluated
-	Ratcheted                    // false or an error, and ratcheted
-)
-
-// Trace describes the evaluation of a rule at one value. For a trace the rule is evaluated once more, which changes
-// neither the verdict nor the cost.
-type Trace struct {
-	// Pointer is the JSON pointer of self in the object, SchemaPointer that of the rule in the version's schema.
-	Pointer, SchemaPointer string
-	Rule                   *violation.RuleRef
-	Outcome                Outcome
-	// Skipped says why the rule was skipped.
-	Skipped string
-	// Cost is the cost of the rule in CEL cost units, without its messageExpression.
-	Cost int64
-	// Message is the message of the violation, if any.
-	Message string
-	// Steps are the values of the sub-expressions in the order of evaluation; in a macro, one for each iteration. If
-	// there are more than MaxTraceSteps, only the first and the last ones are listed. They are empty for rules that
-	// were skipped or do not compile, and if the object's traces became very large.
-	Steps []trace.Step
-	// OmittedSteps is the number of steps that are not listed.
-	OmittedSteps int
-}
-
 // Bounds of the traces of one document.
 const (
-	MaxTraces     = 1000    // traces beyond are counted
 	maxStepBytes  = 4 << 20 // traces beyond have no steps
 	maxPointBytes = 4 << 20 // of paths and pointers: traces beyond are counted
 )
 
 // traces is the state of tracing in a run.
 type traces struct {
-	list       []Trace
+	list       []rules.Trace
 	omitted    int
 	stepBytes  int
 	pointBytes int
@@ -81,10 +37,10 @@ type programKey struct {
 	optional bool
 }
 
-func (t *traces) full() bool { return len(t.list) >= MaxTraces || t.pointBytes > maxPointBytes }
+func (t *traces) full() bool { return len(t.list) >= rules.MaxTraces || t.pointBytes > maxPointBytes }
 
 // Traces returns the traces of the run in the order of evaluation, and how many were omitted.
-func (r *Run) Traces() (list []Trace, omitted int) { return r.traces.list, r.traces.omitted }
+func (r *Run) Traces() (list []rules.Trace, omitted int) { return r.traces.list, r.traces.omitted }
 
 // skipReason returns why no rule of the set runs at the site, "" if they do.
 func (e *evaluation) skipReason() string {
@@ -100,7 +56,7 @@ func (e *evaluation) skipReason() string {
 // traceSkipped traces the rules of the set from an index on as skipped.
 func (e *evaluation) traceSkipped(from int, why string) {
 	for i := from; i < len(e.set.rules); i++ {
-		e.addTrace(&e.set.rules[i], Trace{Outcome: Skipped, Skipped: why})
+		e.addTrace(&e.set.rules[i], rules.Trace{Outcome: rules.Skipped, Skipped: why})
 	}
 }
 
@@ -112,24 +68,24 @@ func (e *evaluation) evaluateTraced(c *rule) (more bool) {
 	if e.last.Interrupted || e.run.Stop.Stopped() {
 		return more
 	}
-	t := Trace{Cost: int64(e.last.Cost), Outcome: Passed}
+	t := rules.Trace{Cost: int64(e.last.Cost), Outcome: rules.Passed}
 	switch {
 	case c.blank:
-		t.Outcome, t.Skipped = Skipped, "the rule is empty"
+		t.Outcome, t.Skipped = rules.Skipped, "the rule is empty"
 	case c.compileError == "" && c.skipped(e.at.Old):
-		t.Outcome, t.Skipped = Skipped, "the rule compares with an old value, which is missing"
+		t.Outcome, t.Skipped = rules.Skipped, "the rule compares with an old value, which is missing"
 	case len(e.run.Ratcheted) > ratcheted:
-		t.Outcome, t.Message = Ratcheted, e.run.Ratcheted[ratcheted].Detail
+		t.Outcome, t.Message = rules.Ratcheted, e.run.Ratcheted[ratcheted].Detail
 	case len(e.run.Found) > found:
-		t.Outcome, t.Message = Errored, e.run.Found[len(e.run.Found)-1].Detail
+		t.Outcome, t.Message = rules.Errored, e.run.Found[len(e.run.Found)-1].Detail
 		if e.last.Err == nil && e.last.Value != nil && int64(e.last.Cost) <= left {
-			t.Outcome = Failed
+			t.Outcome = rules.Failed
 		}
 	}
-	if e.run.Trace == TraceFailed && (t.Outcome == Passed || t.Outcome == Skipped) {
+	if e.run.Trace == rules.TraceFailed && (t.Outcome == rules.Passed || t.Outcome == rules.Skipped) {
 		return more
 	}
-	if t.Outcome != Skipped && c.compileError == "" && !e.run.traces.full() {
+	if t.Outcome != rules.Skipped && c.compileError == "" && !e.run.traces.full() {
 		e.addSteps(c, &t)
 	}
 	e.addTrace(c, t)
@@ -139,7 +95,7 @@ func (e *evaluation) evaluateTraced(c *rule) (more bool) {
 // continueTracing is called when a rule ended the evaluation. If all rules are traced, the walk continues, and the
 // remaining rules are skipped.
 func (e *evaluation) continueTracing(from int) (more bool) {
-	if e.run.Trace != TraceAll || e.run.Stop.Stopped() || e.run.Budget.Err() != nil {
+	if e.run.Trace != rules.TraceAll || e.run.Stop.Stopped() || e.run.Budget.Err() != nil {
 		return false
 	}
 	e.run.Skip = fmt.Sprintf("the rules before it used up the %d that all rules of an object may cost", CostBudget)
@@ -151,7 +107,7 @@ func (e *evaluation) continueTracing(from int) (more bool) {
 }
 
 // addTrace sets the position of a trace and keeps it within the bounds.
-func (e *evaluation) addTrace(c *rule, t Trace) {
+func (e *evaluation) addTrace(c *rule, t rules.Trace) {
 	all := &e.run.traces
 	if all.full() {
 		all.omitted++
@@ -167,7 +123,7 @@ func (e *evaluation) addTrace(c *rule, t Trace) {
 }
 
 // addSteps evaluates the rule again with an observer.
-func (e *evaluation) addSteps(c *rule, t *Trace) {
+func (e *evaluation) addSteps(c *rule, t *rules.Trace) {
 	if e.run.traces.stepBytes > maxStepBytes || !e.prepare() {
 		return
 	}

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
-	"github.com/crdeval/crdeval/engine/internal/rule/trace"
+	"github.com/crdeval/crdeval/engine/rules"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -22,7 +22,7 @@ properties:
 x-kubernetes-validations: `
 
 // describe formats a trace: outcome, cost, message, and steps; the decisive ones with a star.
-func describe(t Trace) string {
+func describe(t rules.Trace) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d %s cost %d", t.Outcome, t.Skipped, t.Cost)
 	if t.Message != "" {
@@ -41,7 +41,7 @@ func describe(t Trace) string {
 	return b.String()
 }
 
-func tracesOf(t *testing.T, rules, self, old string, how Tracing, prepare func(*Run)) (list []Trace, run *Run) {
+func tracesOf(t *testing.T, rules, self, old string, how rules.TraceMode, prepare func(*Run)) (list []rules.Trace, run *Run) {
 	t.Helper()
 	s := props(t, tracedSchema+rules)
 	set := compile(t, celcheck.NewMemory().Field(s), s.XValidations)
@@ -171,7 +171,7 @@ func TestTrace(t *testing.T) {
 *0 !(self.i == 1) = false`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			list, r := tracesOf(t, fmt.Sprintf(`[{rule: %q}]`, c.rule), c.self, "", TraceAll, nil)
+			list, r := tracesOf(t, fmt.Sprintf(`[{rule: %q}]`, c.rule), c.self, "", rules.TraceAll, nil)
 			if len(list) != 1 {
 				t.Fatalf("%d traces", len(list))
 			}
@@ -187,25 +187,25 @@ func TestTrace(t *testing.T) {
 
 // TestTraceOutcomes: what becomes of rules, and why they are skipped.
 func TestTraceOutcomes(t *testing.T) {
-	const rules = `[{rule: "self.i == 1"}, {rule: "self.i == oldSelf.i"}, {rule: "self.nothing == 1"}, {rule: "self.i == 2", message: two}]`
+	const four = `[{rule: "self.i == 1"}, {rule: "self.i == oldSelf.i"}, {rule: "self.nothing == 1"}, {rule: "self.i == 2", message: two}]`
 	for _, c := range []struct {
-		name, rules, self, old string
-		how                    Tracing
+		name, list, self, old string
+		how                    rules.TraceMode
 		prepare                func(*Run)
 		want                   string
 	}{
-		{"all", rules, `{"i":1}`, "", TraceAll, nil, "1 ; 4 the rule compares with an old value, which is missing; 3 ; 2 "},
-		{"failed", rules, `{"i":1}`, "", TraceFailed, nil, "3 ; 2 "},
-		{"none", rules, `{"i":1}`, "", TraceNone, nil, ""},
-		{"null", rules, `null`, "", TraceAll, nil, strings.TrimSuffix(strings.Repeat("4 the value is null, which rules treat as absent; ", 4), "; ")},
-		{"blocked", rules, `{"i":1}`, "", TraceAll, func(r *Run) { r.Skip = "blocked" }, "4 blocked; 4 blocked; 4 blocked; 4 blocked"},
-		{"limit", `[{rule: "self.i == 1"}, {rule: "self.i == 2"}]`, `{"i":1}`, "", TraceAll, func(r *Run) { r.Limit = 1 },
+		{"all", four, `{"i":1}`, "", rules.TraceAll, nil, "1 ; 4 the rule compares with an old value, which is missing; 3 ; 2 "},
+		{"failed", four, `{"i":1}`, "", rules.TraceFailed, nil, "3 ; 2 "},
+		{"none", four, `{"i":1}`, "", rules.TraceNone, nil, ""},
+		{"null", four, `null`, "", rules.TraceAll, nil, strings.TrimSuffix(strings.Repeat("4 the value is null, which rules treat as absent; ", 4), "; ")},
+		{"blocked", four, `{"i":1}`, "", rules.TraceAll, func(r *Run) { r.Skip = "blocked" }, "4 blocked; 4 blocked; 4 blocked; 4 blocked"},
+		{"limit", `[{rule: "self.i == 1"}, {rule: "self.i == 2"}]`, `{"i":1}`, "", rules.TraceAll, func(r *Run) { r.Limit = 1 },
 			"3 ; 4 a rule before it cost more than 1, which ends the evaluation of rules"},
-		{"budget", `[{rule: "self.i == 1"}, {rule: "self.i == 2"}]`, `{"i":1}`, "", TraceAll, func(r *Run) { r.Left = 1 },
+		{"budget", `[{rule: "self.i == 1"}, {rule: "self.i == 2"}]`, `{"i":1}`, "", rules.TraceAll, func(r *Run) { r.Left = 1 },
 			"3 ; 4 the rules before it used up the 10000000 that all rules of an object may cost"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			list, _ := tracesOf(t, c.rules, c.self, c.old, c.how, c.prepare)
+			list, _ := tracesOf(t, c.list, c.self, c.old, c.how, c.prepare)
 			var got []string
 			for _, one := range list {
 				got = append(got, fmt.Sprintf("%d %s", one.Outcome, one.Skipped))
@@ -223,11 +223,11 @@ func TestTraceOutcomes(t *testing.T) {
 // TestTraceIsBounded: steps, values and traces.
 func TestTraceIsBounded(t *testing.T) {
 	long := `{"s":"` + strings.Repeat("x", 2000) + `","l":[` + strings.TrimSuffix(strings.Repeat(`{"v":1},`, 2000), ",") + `]}`
-	list, _ := tracesOf(t, `[{rule: "self.s == '' || self.l.all(e, e.v == 1) && self.l[1999].v == 2"}]`, long, "", TraceFailed, nil)
-	if len(list) != 1 || len(list[0].Steps) != trace.MaxSteps || list[0].OmittedSteps != 4010-trace.MaxSteps {
+	list, _ := tracesOf(t, `[{rule: "self.s == '' || self.l.all(e, e.v == 1) && self.l[1999].v == 2"}]`, long, "", rules.TraceFailed, nil)
+	if len(list) != 1 || len(list[0].Steps) != rules.MaxSteps || list[0].OmittedSteps != 4010-rules.MaxSteps {
 		t.Fatalf("%d traces, %d steps, %d omitted", len(list), len(list[0].Steps), list[0].OmittedSteps)
 	}
-	first, last := list[0].Steps[0], list[0].Steps[trace.MaxSteps-1]
+	first, last := list[0].Steps[0], list[0].Steps[rules.MaxSteps-1]
 	if first.Expression != "self.s" || first.Value != nil || last.Expression != list[0].Rule.Text || string(last.Value) != "false" || !last.Decisive {
 		t.Errorf("%+v\n%+v", first, last)
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/rules"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -53,23 +54,13 @@ type Violation struct {
 	// document.
 	Position value.Position
 	// Rule is the x-kubernetes-validations rule that failed or could not be evaluated. It is nil for other violations.
-	Rule *RuleRef
+	Rule *rules.Ref
 	// Repeat is the place of a key that is set again, nil for other violations.
 	Repeat *value.DuplicatePlace
 	// Want is the JSON type of the value that a TypeDecode wants, "" if unknown.
 	Want string
 	// Hint says what was probably meant, nil if unknown.
 	Hint *Hint
-}
-
-// RuleRef identifies one rule of a schema.
-type RuleRef struct {
-	// Index is its index in x-kubernetes-validations.
-	Index int
-	// Text is the CEL expression.
-	Text string
-	// Reason is the rule's reason, or "".
-	Reason string
 }
 
 // Of returns a violation with a path and a step only.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/rules"
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/registry"
 )
@@ -34,7 +35,7 @@ func (a *admission) evaluate(ctx context.Context, writes []*write) ([]*outcome, 
 	for _, of := range open {
 		a.finish(of.outcome)
 		for i := range of.answers {
-			if v := of.answers[i].Verdict; v != nil && a.options.Trace == engine.TraceNone {
+			if v := of.answers[i].Verdict; v != nil && a.options.Trace == rules.TraceNone {
 				v.Traces, v.OmittedTraces = nil, 0 // of answerWithTraces
 			}
 		}
@@ -118,7 +119,7 @@ func (a *admission) screen(ctx context.Context, list []asked) (others []asked, _
 // show whether a rule has read one.
 func (a *admission) answerWithTraces(ctx context.Context, list []asked) error {
 	traced := a.options
-	traced.Trace = engine.TraceFailed
+	traced.Trace = rules.TraceFailed
 	var plain, placeholders []asked
 	for _, of := range list {
 		if a.command.Repository && of.write.HasPlaceholders() {

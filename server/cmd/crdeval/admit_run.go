@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/rules"
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/download"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/input"
@@ -39,7 +40,7 @@ func (c *admitCommand) admit(ctx context.Context, env environment) error {
 	defer a.close()
 	a.options = engine.AdmitOptions{FieldValidation: fieldValidations[c.FieldValidation], CompleteMetadata: true}
 	if c.Explain {
-		a.options.Trace = engine.TraceFailed
+		a.options.Trace = rules.TraceFailed
 	}
 	files, err := c.reader(env)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/rules"
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/editor/diagnosis"
 )
@@ -175,7 +176,7 @@ func (o *outcome) positionText(p *engine.Position) string {
 }
 
 // printTrace prints the values of the parts of a rule.
-func printTrace(b *bytes.Buffer, t *engine.RuleTrace) {
+func printTrace(b *bytes.Buffer, t *rules.Trace) {
 	oneLine := func(text string) string { return strings.Join(strings.Fields(text), " ") }
 	fmt.Fprintf(b, "  rule %s\n", oneLine(t.Rule.Text))
 	for _, s := range t.Steps {

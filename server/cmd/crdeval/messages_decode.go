@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/rules"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
@@ -40,9 +41,9 @@ var views = map[engine.View]crdevalv1.ObjectView{
 	engine.ViewNone: crdevalv1.ObjectView_OBJECT_VIEW_NONE,
 }
 
-var traceModes = map[engine.TraceMode]crdevalv1.TraceMode{
-	engine.TraceNone: crdevalv1.TraceMode_TRACE_MODE_NONE, engine.TraceFailed: crdevalv1.TraceMode_TRACE_MODE_FAILED,
-	engine.TraceAll: crdevalv1.TraceMode_TRACE_MODE_ALL,
+var traceModes = map[rules.TraceMode]crdevalv1.TraceMode{
+	rules.TraceNone: crdevalv1.TraceMode_TRACE_MODE_NONE, rules.TraceFailed: crdevalv1.TraceMode_TRACE_MODE_FAILED,
+	rules.TraceAll: crdevalv1.TraceMode_TRACE_MODE_ALL,
 }
 
 // verdictOf returns the verdict of a message.
@@ -118,21 +119,21 @@ func hintOf(m *crdevalv1.Hint) *engine.Hint {
 	return &engine.Hint{Text: m.GetText(), Pointer: m.GetPointer(), Replacement: m.GetReplacement().GetJson()}
 }
 
-func ruleOf(m *crdevalv1.RuleRef) *engine.RuleRef {
+func ruleOf(m *crdevalv1.RuleRef) *rules.Ref {
 	if m == nil {
 		return nil
 	}
-	return &engine.RuleRef{Index: int(m.GetIndex()), Text: m.GetRule(), Reason: m.GetReason()}
+	return &rules.Ref{Index: int(m.GetIndex()), Text: m.GetRule(), Reason: m.GetReason()}
 }
 
-func traceOf(m *crdevalv1.RuleTrace) engine.RuleTrace {
-	t := engine.RuleTrace{
+func traceOf(m *crdevalv1.RuleTrace) rules.Trace {
+	t := rules.Trace{
 		Pointer: m.GetPointer(), SchemaPointer: m.GetSchemaPointer(), Rule: ruleOf(m.GetRule()), Skipped: m.GetSkipped(),
 		Cost: m.GetCost(), Message: m.GetMessage(), OmittedSteps: int(m.GetOmittedSteps()),
-		Outcome: engine.RuleOutcome(m.GetOutcome()),
+		Outcome: rules.Outcome(m.GetOutcome()),
 	}
 	for _, s := range m.GetSteps() {
-		t.Steps = append(t.Steps, engine.TraceStep{
+		t.Steps = append(t.Steps, rules.Step{
 			Expression: s.GetExpression(), Offset: int(s.GetOffset()), Value: s.GetValue().GetJson(), Error: s.GetError(),
 			Decisive: s.GetDecisive(),
 		})

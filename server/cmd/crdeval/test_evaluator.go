@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/rules"
 	"github.com/crdeval/crdeval/engine/suite"
 	"github.com/crdeval/crdeval/engine/suite/mutation"
 	"github.com/crdeval/crdeval/engine/workspace"
@@ -141,7 +142,7 @@ func (e *suiteEvaluator) Admit(
 	if e.coverage == nil {
 		return e.Evaluator.Admit(ctx, apiVersion, kind, w, o)
 	}
-	o.Trace = engine.TraceAll
+	o.Trace = rules.TraceAll
 	a, err := e.Evaluator.Admit(ctx, apiVersion, kind, w, o)
 	if err != nil {
 		return nil, err

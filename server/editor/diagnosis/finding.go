@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/rules"
 	"github.com/crdeval/crdeval/engine/workspace"
 )
 
@@ -71,7 +72,7 @@ type Finding struct {
 // Cost is the source of a finding of type RuleCost.
 type Cost struct {
 	Version int // in the CRD
-	Culprit engine.CostCulprit
+	Culprit rules.Culprit
 }
 
 // Text returns the field and the message, as an API server prints them.

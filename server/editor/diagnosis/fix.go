@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/rules"
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/engine/workspace"
 )
@@ -190,7 +191,7 @@ func (d *Document) Remove(pointer, title string) []Fix {
 }
 
 // SetBound returns the fix that sets the suggested bound in the schema of a version of a CRD.
-func (d *Document) SetBound(version int, c engine.CostCulprit) []Fix {
+func (d *Document) SetBound(version int, c rules.Culprit) []Fix {
 	pointer := d.SchemaPointer(version) + c.SchemaPointer
 	number := json.RawMessage(strconv.FormatInt(c.Suggested, 10))
 	field := SchemaPath(c.SchemaPointer)

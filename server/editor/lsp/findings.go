@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/rules"
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/editor/diagnosis"
 )
@@ -177,7 +178,7 @@ func (w *folders) checkObject(ctx context.Context, r *result, m *workspace.Manif
 			}
 			options := engine.ValidateOptions{FieldValidation: settings.FieldValidation, CompleteMetadata: true}
 			if m.HasPlaceholders() {
-				options.Trace = engine.TraceFailed // of the values that the rules read
+				options.Trace = rules.TraceFailed // of the values that the rules read
 			}
 			if old := r.stored.object(m); !old.Absent() {
 				update := engine.Update{Object: m.Document, Old: old, Namespace: namespace}

@@ -7,6 +7,8 @@ import (
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
+
+	"github.com/crdeval/crdeval/engine/rules"
 )
 
 // log is an interpreter.EvalState that keeps the observed values in order.
@@ -41,15 +43,15 @@ func (l *log) SetValue(id int64, v ref.Val) {
 	}
 	l.steps = append(l.steps, observed{id, v})
 	l.count++
-	if len(l.steps) >= 2*MaxSteps {
+	if len(l.steps) >= 2*rules.MaxSteps {
 		l.dropMiddle()
 	}
 }
 
 // dropMiddle reduces the steps to the first and the last ones.
 func (l *log) dropMiddle() {
-	if n := len(l.steps); n > MaxSteps {
-		l.steps = slices.Delete(l.steps, MaxSteps/2, n-MaxSteps/2)
+	if n := len(l.steps); n > rules.MaxSteps {
+		l.steps = slices.Delete(l.steps, rules.MaxSteps/2, n-rules.MaxSteps/2)
 	}
 }
 
@@ -60,7 +62,7 @@ func (l *log) Value(id int64) (ref.Val, bool) { v, ok := l.last[id]; return v, o
 func (l *log) Reset() {}
 
 // result returns the recorded steps and how many were omitted.
-func (l *log) result() (steps []Step, omitted int) {
+func (l *log) result() (steps []rules.Step, omitted int) {
 	l.dropMiddle()
 	decisive := map[int64]bool{}
 	l.markDecisive(l.program.ast.Expr(), decisive)
@@ -70,7 +72,7 @@ func (l *log) result() (steps []Step, omitted int) {
 	}
 	for i, s := range l.steps {
 		text, offset := l.program.texts.of(s.id)
-		step := Step{Expression: text, Offset: offset, Decisive: decisive[s.id] && latest[s.id] == i}
+		step := rules.Step{Expression: text, Offset: offset, Decisive: decisive[s.id] && latest[s.id] == i}
 		if err, ok := s.value.(*types.Err); ok {
 			step.Error = truncate(err.Error())
 		} else {

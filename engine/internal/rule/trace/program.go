@@ -12,26 +12,7 @@ import (
 	"github.com/google/cel-go/interpreter"
 
 	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
-)
-
-// Step is the value of one sub-expression at one time.
-type Step struct {
-	// Expression is its text, macros as they were written. Offset is its position in the rule in code points.
-	Expression string
-	Offset     int
-	// Value is its value as JSON; values that JSON does not have are strings. It is nil for an error, and for a value that
-	// is longer than MaxValueBytes.
-	Value []byte
-	// Error is CEL's error, or "".
-	Error string
-	// Decisive marks a step that determined the value of the rule, such as the operand of && that is false.
-	Decisive bool
-}
-
-// Bounds of one trace.
-const (
-	MaxSteps      = 1000
-	MaxValueBytes = 1 << 10 // of one value, and of one text
+	"github.com/crdeval/crdeval/engine/rules"
 )
 
 // Program is an expression planned with an observer, which a cel.Program cannot have. It counts no costs.
@@ -79,9 +60,9 @@ func New(a *ast.AST, text string, transform func(*ast.AST), options ...interpret
 	return p
 }
 
-// Run evaluates the expression and returns its steps, the first and the last ones if there are more than MaxSteps, and
+// Run evaluates the expression and returns its steps, the first and the last ones if there are more than rules.MaxSteps, and
 // the number of steps between them. The trace ends where a function panics.
-func (p *Program) Run(ctx context.Context, vars interpreter.Activation) ([]Step, int) {
+func (p *Program) Run(ctx context.Context, vars interpreter.Activation) ([]rules.Step, int) {
 	l := &log{program: p, last: map[int64]ref.Val{}}
 	frame, err := interpreter.NewExecutionFrame(vars)
 	if err != nil || frame.SetContext(ctx, 1) != nil {

@@ -9,25 +9,26 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 
 	"github.com/crdeval/crdeval/engine/internal/violation"
+	"github.com/crdeval/crdeval/engine/rules"
 )
 
-// truncate shortens a text to MaxValueBytes.
+// truncate shortens a text to rules.MaxValueBytes.
 func truncate(text string) string {
-	if len(text) <= MaxValueBytes {
+	if len(text) <= rules.MaxValueBytes {
 		return text
 	}
-	return violation.Shorten(text, MaxValueBytes-len("…"))
+	return violation.Shorten(text, rules.MaxValueBytes-len("…"))
 }
 
-// toJSON returns a value as JSON, nil if that is longer than MaxValueBytes.
+// toJSON returns a value as JSON, nil if that is longer than rules.MaxValueBytes.
 func toJSON(v ref.Val) []byte {
-	left := MaxValueBytes
+	left := rules.MaxValueBytes
 	data := plain(v, 0, &left)
 	if left < 0 {
 		return nil
 	}
 	text, err := json.Marshal(data)
-	if err != nil || len(text) > MaxValueBytes {
+	if err != nil || len(text) > rules.MaxValueBytes {
 		return nil
 	}
 	return text
@@ -65,7 +66,7 @@ func plain(v ref.Val, depth int, left *int) any {
 		return list
 	case traits.Mapper:
 		members := map[string]any{}
-		if n, _ := v.Size().(types.Int); n > MaxValueBytes/4 {
+		if n, _ := v.Size().(types.Int); n > rules.MaxValueBytes/4 {
 			*left = -1
 			return nil
 		}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/rules"
 	"github.com/crdeval/crdeval/engine/suite/mutation"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
@@ -62,16 +62,16 @@ func (c *Coverage) count(crd, version, pointer, rule string) *ruleCount {
 }
 
 // Add counts the outcomes of the rules of a write.
-func (c *Coverage) Add(crd, version string, traces []engine.RuleTrace, omitted int) {
+func (c *Coverage) Add(crd, version string, traces []rules.Trace, omitted int) {
 	c.omitted += omitted
 	for i := range traces {
 		t := &traces[i]
 		n := c.count(crd, version, t.SchemaPointer, t.Rule.Text)
 		switch t.Outcome {
-		case engine.RulePassed:
+		case rules.Passed:
 			n.Evaluated++
 			n.Passed++
-		case engine.RuleFailed, engine.RuleError, engine.RuleRatcheted:
+		case rules.Failed, rules.Errored, rules.Ratcheted:
 			n.Evaluated++
 			n.Failed++
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/rules"
 	"github.com/crdeval/crdeval/server/editor/diagnosis"
 )
 
@@ -50,7 +51,7 @@ func describeVersion(v *engine.VersionInfo) Version {
 	return out
 }
 
-func (c *compiled) rule(v *engine.VersionInfo, r *engine.RuleReport) Rule {
+func (c *compiled) rule(v *engine.VersionInfo, r *rules.Report) Rule {
 	cost := max(r.EstimatedCost, r.MessageEstimatedCost)
 	out := Rule{
 		Version: v.Name, Path: diagnosis.SchemaPath(r.SchemaPointer), SchemaPointer: r.SchemaPointer, Rule: r.Text,
@@ -72,7 +73,7 @@ func (c *compiled) ruleRange(version int, pointer string) *Range {
 	return c.document.rangeOf(c.document.SchemaPointer(version) + strings.TrimSuffix(pointer, "/rule") + "/rule")
 }
 
-func (c *compiled) bound(version int, culprit engine.CostCulprit) Bound {
+func (c *compiled) bound(version int, culprit rules.Culprit) Bound {
 	d := c.document
 	pointer := c.document.SchemaPointer(version) + culprit.SchemaPointer
 	keyword := pointer + "/" + culprit.Keyword

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/publish"
+	"github.com/crdeval/crdeval/engine/rules"
 
 	"sigs.k8s.io/yaml"
 
@@ -51,7 +52,7 @@ func (w *write) admit(ctx context.Context, r *Report) {
 		item = update
 	}
 	w.version = w.requested(old)
-	verdict, err := w.definition.Admit(ctx, item, engine.AdmitOptions{FieldValidation: fieldValidations[w.input.FieldValidation], CompleteMetadata: true, Trace: engine.TraceAll})
+	verdict, err := w.definition.Admit(ctx, item, engine.AdmitOptions{FieldValidation: fieldValidations[w.input.FieldValidation], CompleteMetadata: true, Trace: rules.TraceAll})
 	if err != nil {
 		r.Errors = append(r.Errors, *w.culprit(ctx, create, old).failed(err, w.manifest))
 		return

@@ -3,17 +3,17 @@ package report
 import (
 	"unicode/utf8"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/rules"
 	"github.com/crdeval/crdeval/server/editor/diagnosis"
 )
 
-var outcomes = map[engine.RuleOutcome]string{
-	engine.RulePassed: "passed", engine.RuleFailed: "failed", engine.RuleError: "error", engine.RuleSkipped: "skipped",
-	engine.RuleRatcheted: "ratcheted",
+var outcomes = map[rules.Outcome]string{
+	rules.Passed: "passed", rules.Failed: "failed", rules.Errored: "error", rules.Skipped: "skipped",
+	rules.Ratcheted: "ratcheted",
 }
 
 // trace returns the trace of a rule. version is the index of the version in the CRD, or -1.
-func (c *compiled) trace(version int, t *engine.RuleTrace) Trace {
+func (c *compiled) trace(version int, t *rules.Trace) Trace {
 	out := Trace{
 		Path: diagnosis.Dotted(t.Pointer), Pointer: t.Pointer, Outcome: outcomes[t.Outcome],
 		Skipped: t.Skipped, Message: t.Message, Cost: t.Cost,
@@ -29,7 +29,7 @@ func (c *compiled) trace(version int, t *engine.RuleTrace) Trace {
 // stepTree makes a tree of steps, which are in the order of evaluation: operands before the expression that has them.
 // It returns the last step. Steps without a place in the rule, and those before steps that are left out, are its
 // children.
-func stepTree(steps []engine.TraceStep) *Step {
+func stepTree(steps []rules.Step) *Step {
 	type open struct {
 		step     Step
 		from, to int
