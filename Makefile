@@ -131,6 +131,10 @@ conformance: ## Compare N cases with Kubernetes, then run the tests with VOLUME 
 	@[ -n '$(SUITE)' ] || { CRDEVAL_VOLUME=$(VOLUME) $(GOTEST) ./engine/... && \
 		cd engine/conformance && CRDEVAL_VOLUME=$(VOLUME) $(GOTEST) ./...; }
 
+.PHONY: metamorphic-faults
+metamorphic-faults: ## Plant six faults in turn; fail if 2,000 random histories do not find one; SEED=…
+	@cd engine/conformance && go run ./cmd/conformance -faults -seed $(SEED)
+
 .PHONY: repositories
 repositories: build ## Run admit in ten real repositories, beside Kubernetes' own code; FLAGS='-module=regexp'
 	@cd engine/conformance && go run ./cmd/repositories $(FLAGS) '$(BIN)/crdeval'

@@ -56,7 +56,7 @@ func TestMetamorphic(t *testing.T) {
 	if n.Failed() || n.Histories < histories {
 		t.Error("disagreements")
 	}
-	if n.Operations < 5*histories || n.Observations < n.Operations || len(n.Settings) < 11 {
+	if n.Operations < 4*histories || n.Observations < n.Operations || len(n.Settings) < 11 {
 		t.Error("the generator is off")
 	}
 }

@@ -43,6 +43,7 @@ func main() {
 type flags struct {
 	writes.Options
 	coverage, upstreamOnly, unordered, quirks bool
+	faults                                    bool
 	quirk                                     string
 	store, replay                             string
 	history                                   int
@@ -62,6 +63,7 @@ func parse() flags {
 	flag.BoolVar(&f.upstreamOnly, "upstream-only", false, "exercise upstream alone: what do the generators reach")
 	flag.BoolVar(&f.unordered, "unordered", false, "print the cases in which the answers of upstream vary")
 	flag.BoolVar(&f.quirks, "quirks", false, "switch off each reproduced quirk in turn and expect the run to notice (needs -tags quirks)")
+	flag.BoolVar(&f.faults, "faults", false, "plant each fault of the suite metamorphic in turn and expect its histories to find it")
 	flag.StringVar(&f.quirk, "quirk", "", "with -quirks: the name of the one quirk to switch off")
 	flag.StringVar(&f.store, "store", "", "suite metamorphic: the store of all histories, memory, bolt or etcd")
 	flag.IntVar(&f.history, "history", -1, "suite metamorphic: the number of the one history to run")
@@ -73,6 +75,9 @@ func parse() flags {
 
 func conformance() error {
 	f := parse()
+	if f.faults {
+		return faults(f)
+	}
 	if f.replay != "" {
 		return replay(f.replay)
 	}

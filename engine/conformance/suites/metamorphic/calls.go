@@ -31,7 +31,7 @@ func (c *client) document(n *tree.Node) *crdevalv1.Document {
 	switch {
 	case n == nil:
 		return nil
-	case c.yaml && text(n, "kind") != "" && sameInYAML(n): // errors quote an object without a kind
+	case c.yaml && text(n, "kind") != "" && text(n, "apiVersion") != "" && sameInYAML(n): // errors quote other bodies
 		return &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: string(toYAML(n))}}
 	}
 	return &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: n.JSON()}}
@@ -79,12 +79,16 @@ func (c *client) delete(ctx context.Context, crd string) (proto.Message, string,
 }
 
 func (c *client) setStoredVersions(ctx context.Context, crd string, versions []string) (proto.Message, string, error) {
-	m, err := c.registry.SetStoredVersions(ctx, &crdevalv1.SetStoredVersionsRequest{Catalog: catalog, Crd: crd, StoredVersions: versions})
+	m, err := c.registry.SetStoredVersions(ctx, &crdevalv1.SetStoredVersionsRequest{
+		Catalog: catalog, Crd: crd, StoredVersions: versions,
+	})
 	return m, m.GetToken(), err
 }
 
 func (c *client) get(ctx context.Context, crd, revision, atLeast string) (proto.Message, error) {
-	return c.registry.GetCrd(ctx, &crdevalv1.GetCrdRequest{Catalog: catalog, Crd: crd, Revision: revision, AtLeast: atLeast})
+	return c.registry.GetCrd(ctx, &crdevalv1.GetCrdRequest{
+		Catalog: catalog, Crd: crd, Revision: revision, AtLeast: atLeast,
+	})
 }
 
 // list lists the CRDs, and reports whether all of them have their names.
@@ -93,7 +97,8 @@ func (c *client) list(ctx context.Context, atLeast string) (m *crdevalv1.ListCrd
 	undisputed = err == nil
 	for _, crd := range m.GetCrds() {
 		for _, condition := range crd.GetStatus().GetConditions() {
-			undisputed = undisputed && (condition.GetStatus() == "True" || condition.GetType() != "NamesAccepted" && condition.GetType() != "Established")
+			named := condition.GetType() == "NamesAccepted" || condition.GetType() == "Established"
+			undisputed = undisputed && (condition.GetStatus() == "True" || !named)
 		}
 	}
 	return m, undisputed, err
@@ -143,7 +148,9 @@ func (c *client) evaluate(ctx context.Context, e *evaluation) (results []proto.M
 	}
 	switch {
 	case e.stream && e.call == callAdmit:
-		return c.admitStream(ctx, &crdevalv1.AdmitStreamRequest{Catalog: e.catalog, Options: options, Crds: crds, AtLeast: e.atLeast}, items)
+		return c.admitStream(ctx, &crdevalv1.AdmitStreamRequest{
+			Catalog: e.catalog, Options: options, Crds: crds, AtLeast: e.atLeast,
+		}, items)
 	case e.stream && e.call == callRead:
 		return c.readStream(ctx, &crdevalv1.ReadStreamRequest{
 			Catalog: e.catalog, Options: options, Crds: crds, AtLeast: e.atLeast, TargetVersion: e.target,
@@ -202,8 +209,8 @@ var validations = map[string]crdevalv1.FieldValidation{
 // item returns the message of an item.
 func (c *client) item(it evaluated) *crdevalv1.EvaluationItem {
 	m := &crdevalv1.EvaluationItem{
-		Crd: it.CRD, Version: it.Version, Subresource: it.Subresource, Name: it.Name, Namespace: it.Namespace, Revision: it.revision,
-		OldObject: c.document(it.Old),
+		Crd: it.CRD, Version: it.Version, Subresource: it.Subresource, Name: it.Name, Namespace: it.Namespace,
+		Revision: it.revision, OldObject: c.document(it.Old),
 	}
 	switch it.Patch {
 	case patchMerge:
@@ -224,7 +231,9 @@ const (
 // maxStreamItems is the number of items of a message of a stream: ServerLimits.max_stream_items.
 const maxStreamItems = 100
 
-func (c *client) admitStream(ctx context.Context, first *crdevalv1.AdmitStreamRequest, items []*crdevalv1.EvaluationItem) ([]proto.Message, error) {
+func (c *client) admitStream(
+	ctx context.Context, first *crdevalv1.AdmitStreamRequest, items []*crdevalv1.EvaluationItem,
+) ([]proto.Message, error) {
 	s, err := c.evaluation.AdmitStream(ctx)
 	if err != nil {
 		return nil, err
@@ -237,7 +246,9 @@ func (c *client) admitStream(ctx context.Context, first *crdevalv1.AdmitStreamRe
 	}, func(m *crdevalv1.AdmitStreamResponse) []proto.Message { return messages(m.GetResults()) })
 }
 
-func (c *client) readStream(ctx context.Context, first *crdevalv1.ReadStreamRequest, items []*crdevalv1.EvaluationItem) ([]proto.Message, error) {
+func (c *client) readStream(
+	ctx context.Context, first *crdevalv1.ReadStreamRequest, items []*crdevalv1.EvaluationItem,
+) ([]proto.Message, error) {
 	s, err := c.evaluation.ReadStream(ctx)
 	if err != nil {
 		return nil, err
@@ -279,6 +290,16 @@ func exchange[Req, Res any](
 		}
 		results = append(results, resultsOf(m)...)
 	}
+}
+
+// withoutRatcheted removes the ratcheted violations of a verdict. For a write to the status, only the exact path
+// reports lists outside of the status.
+func withoutRatcheted(result proto.Message) proto.Message {
+	result = proto.Clone(result)
+	if r, ok := result.(*crdevalv1.VerdictResult); ok && r.GetVerdict() != nil {
+		r.GetVerdict().Ratcheted = nil
+	}
+	return result
 }
 
 // messages returns a list as messages.

@@ -92,8 +92,8 @@ func (c configuration) encode() *tree.Node {
 func decodeConfiguration(n *tree.Node) configuration {
 	on := func(key string) bool { return n.Get(key).IsTrue() }
 	return configuration{
-		Store: text(n, "store"), Restart: on("restart"), Transport: text(n, "transport"), OneEntry: on("oneEntry"), Exact: on("exact"),
-		NoClosures: on("noClosures"), YAML: on("yaml"), Inline: on("inline"), Batch: number(n, "batch"), Stream: on("stream"),
-		Replay: on("replay"),
+		Store: text(n, "store"), Restart: on("restart"), Transport: text(n, "transport"), OneEntry: on("oneEntry"),
+		Exact: on("exact"), NoClosures: on("noClosures"), YAML: on("yaml"), Inline: on("inline"),
+		Batch: number(n, "batch"), Stream: on("stream"), Replay: on("replay"),
 	}
 }

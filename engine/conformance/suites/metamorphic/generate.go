@@ -39,7 +39,7 @@ func makeHistory(seed, n uint64) (history, generate.Rand) {
 		m.families = append(m.families, m.family(i, int(n)))
 	}
 	m.register(m.families[0])
-	for range m.Between(5, 12) {
+	for range m.Between(4, 10) {
 		m.step()
 	}
 	return m.h, m.Rand
@@ -67,7 +67,8 @@ func (m *maker) family(i, n int) *family {
 	rename := strings.NewReplacer()
 	if i > 0 {
 		number := strconv.Itoa(i)
-		if rename = strings.NewReplacer("crontab", "crontab"+number, "CronTab", "CronTab"+number); m.Chance(25) { // a conflict of kinds
+		rename = strings.NewReplacer("crontab", "crontab"+number, "CronTab", "CronTab"+number)
+		if m.Chance(25) { // a conflict of kinds
 			rename = strings.NewReplacer(`"crontabs"`, `"crontabs`+number+`"`, "crontabs.", "crontabs"+number+".")
 		}
 	}

@@ -130,8 +130,9 @@ func decode(n *tree.Node) (history, error) {
 	known := map[int]bool{}
 	for i, n := range n.Items {
 		o := operation{
-			Do: text(n, "do"), ID: number(n, "id"), CRD: text(n, "crd"), Call: text(n, "call"), Validation: text(n, "validation"),
-			Target: text(n, "target"), From: number(n, "from"), Of: number(n, "of"), Manifests: n.Get("manifests").GetItems(),
+			Do: text(n, "do"), ID: number(n, "id"), CRD: text(n, "crd"), Call: text(n, "call"),
+			Validation: text(n, "validation"), Target: text(n, "target"), From: number(n, "from"), Of: number(n, "of"),
+			Manifests: n.Get("manifests").GetItems(),
 		}
 		for _, v := range n.Get("versions").GetItems() {
 			s, _ := v.Text()
@@ -140,7 +141,8 @@ func decode(n *tree.Node) (history, error) {
 		for _, n := range n.Get("items").GetItems() {
 			o.Items = append(o.Items, item{
 				CRD: text(n, "crd"), Version: text(n, "version"), Subresource: text(n, "subresource"), Name: text(n, "name"),
-				Namespace: text(n, "namespace"), Patch: text(n, "patch"), Of: number(n, "of"), Object: n.Get("object"), Old: n.Get("old"),
+				Namespace: text(n, "namespace"), Patch: text(n, "patch"), Of: number(n, "of"),
+				Object: n.Get("object"), Old: n.Get("old"),
 			})
 		}
 		if err := o.check(known); err != nil {
@@ -165,7 +167,7 @@ func (o *operation) check(known map[int]bool) error {
 			return fmt.Errorf("item %d lacks an object", i)
 		}
 	}
-	if since, ok := known[o.From]; o.From != 0 && !(ok && since) {
+	if o.From != 0 && !known[o.From] {
 		return fmt.Errorf("it begins after an operation that does not precede it, or before a restart")
 	}
 	switch o.Do {

@@ -26,10 +26,16 @@ type observation struct {
 	message proto.Message
 }
 
+// String prints the observation.
+func (o *observation) String() string {
+	return fmt.Sprintf("operation %d, %s: %s", o.at, o.label, print(o.message))
+}
+
 // observer collects the observations of a run.
 type observer struct {
 	positions bool // positions are compared
 	nulls     bool // null and an absent document are compared
+	exact     bool // one of the runs takes the exact path
 	names     map[string]string
 	all       []observation
 }
@@ -38,7 +44,7 @@ type observer struct {
 func newObserver(c configuration) *observer {
 	rest := c.Transport == transportREST
 	return &observer{
-		positions: !c.YAML && !rest, nulls: !rest, names: map[string]string{},
+		positions: !c.YAML && !rest, nulls: !rest, exact: c.Exact, names: map[string]string{},
 	}
 }
 
@@ -153,15 +159,15 @@ func compare(want, got []observation) (cause, difference string) {
 	for i := range max(len(want), len(got)) {
 		switch {
 		case i >= len(got):
-			return "fewer observations", fmt.Sprintf("operation %d, %s: only the reference answers: %s", want[i].at, want[i].label, print(want[i].message))
+			return "fewer observations", "only the reference has " + want[i].String()
 		case i >= len(want):
-			return "more observations", fmt.Sprintf("operation %d, %s: the reference does not answer: %s", got[i].at, got[i].label, print(got[i].message))
+			return "more observations", "the reference does not have " + got[i].String()
 		case want[i].at != got[i].at || want[i].label != got[i].label:
-			return "other observations", fmt.Sprintf("operation %d, %s: %s\ninstead of operation %d, %s: %s",
-				got[i].at, got[i].label, print(got[i].message), want[i].at, want[i].label, print(want[i].message))
+			return "other observations", got[i].String() + "\ninstead of " + want[i].String()
 		case !proto.Equal(want[i].message, got[i].message):
 			a, b := apart(print(want[i].message), print(got[i].message))
-			return want[i].label, fmt.Sprintf("operation %d, %s:\nreference     %s\nconfiguration %s", want[i].at, want[i].label, a, b)
+			return want[i].label, fmt.Sprintf("operation %d, %s:\nreference     %s\nconfiguration %s",
+				want[i].at, want[i].label, a, b)
 		}
 	}
 	return "", ""

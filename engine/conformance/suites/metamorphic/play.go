@@ -27,13 +27,12 @@ type player struct {
 	client *client
 	clock  time.Time
 
-	last     string             // the token of the last write
-	done     map[int]registered // by ID of the operation
-	current  []current
-	watches  []*watch
-	marks    int
-	isNew    map[string]string // by manifest: its revision in the bare catalog, empty if that rejects it
-	failures int
+	last    string             // the token of the last write
+	done    map[int]registered // by ID of the operation
+	current []current
+	watches []*watch
+	marks   int
+	isNew   map[string]string // by manifest: its revision in the bare catalog, empty if that rejects it
 }
 
 // current is a CRD that is registered, in the order of first registrations.
@@ -53,7 +52,8 @@ func play(s *server, d *disk, c, to configuration, h history) ([]observation, er
 	}
 	defer place.remove()
 	p := &player{
-		observer: newObserver(to), client: newClient(s.conn(c.Transport), c), done: map[int]registered{}, isNew: map[string]string{},
+		observer: newObserver(to), client: newClient(s.conn(c.Transport), c),
+		done: map[int]registered{}, isNew: map[string]string{},
 		clock: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 	}
 	p.installation = &installation{server: s, config: c, contents: place, now: func() time.Time { return p.clock }}
@@ -164,7 +164,7 @@ func (p *player) evaluate(ctx context.Context, at int, o *operation) error {
 		older = older || revision != ""
 		items = append(items, evaluated{&o.Items[i], revision})
 	}
-	if p.config.Inline && !older && !(e.stream && p.config.Transport == transportREST) {
+	if p.config.Inline && !older && (!e.stream || p.config.Transport != transportREST) {
 		inline, err := p.inline(ctx)
 		if err != nil {
 			return err
@@ -207,6 +207,9 @@ func (p *player) evaluateBatch(ctx context.Context, at int, e evaluation, first 
 				shown = other
 				break
 			}
+		}
+		if p.exact && part[i].Subresource == "status" {
+			shown = withoutRatcheted(shown)
 		}
 		p.add(at, label, shown, nil)
 	}

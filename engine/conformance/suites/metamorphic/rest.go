@@ -58,7 +58,9 @@ func (c *restConn) Invoke(ctx context.Context, method string, args, reply any, _
 }
 
 // NewStream implements grpc.ClientConnInterface.
-func (c *restConn) NewStream(ctx context.Context, _ *grpc.StreamDesc, method string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
+func (c *restConn) NewStream(
+	ctx context.Context, _ *grpc.StreamDesc, method string, _ ...grpc.CallOption,
+) (grpc.ClientStream, error) {
 	return &restStream{conn: c, ctx: ctx, method: method, ready: make(chan struct{})}, nil
 }
 
@@ -86,7 +88,9 @@ func ruleOf(method string) (httpRule, error) {
 }
 
 // send sends a request and returns the body of a successful response. lines, if any, are the body.
-func (c *restConn) send(ctx context.Context, rule httpRule, message proto.Message, lines []byte) (io.ReadCloser, error) {
+func (c *restConn) send(
+	ctx context.Context, rule httpRule, message proto.Message, lines []byte,
+) (io.ReadCloser, error) {
 	m := proto.Clone(message).ProtoReflect()
 	path := fillPath(rule.path, m)
 	text, media := lines, "application/x-ndjson"
@@ -100,7 +104,8 @@ func (c *restConn) send(ctx context.Context, rule httpRule, message proto.Messag
 	if rule.body != "*" || lines != nil {
 		addQuery(query, "", m)
 	}
-	r, err := http.NewRequestWithContext(ctx, rule.verb, "http://metamorphic"+path+"?"+query.Encode(), bytes.NewReader(text))
+	address := "http://metamorphic" + path + "?" + query.Encode()
+	r, err := http.NewRequestWithContext(ctx, rule.verb, address, bytes.NewReader(text))
 	if err != nil {
 		return nil, err
 	}

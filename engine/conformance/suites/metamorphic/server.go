@@ -43,7 +43,8 @@ func newServer(ctx context.Context, socket string) (*server, error) {
 	s := &server{scheduler: flow.New(flow.Options{})}
 	limits := api.Limits{MaxMessageBytes: maxMessage}
 	s.inProcess = inprocess.New(inprocess.Options{MaxMessageBytes: maxMessage})
-	s.grpc = grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage), grpc.ForceServerCodecV2(api.Codec(limits)))
+	s.grpc = grpc.NewServer(
+		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage), grpc.ForceServerCodecV2(api.Codec(limits)))
 	api.Register(inprocess.Registrar{s.grpc, s.inProcess}, api.Options{
 		Registry: &s.stage, Limits: limits, Scheduler: s.scheduler, Log: slog.New(slog.DiscardHandler),
 	})
@@ -104,7 +105,9 @@ func (s *stage) View(ctx context.Context, catalog, atLeast string) (registry.Vie
 }
 
 // ViewWith implements api.Registry.
-func (s *stage) ViewWith(ctx context.Context, catalog, atLeast string, inline []engine.Document) (registry.View, error) {
+func (s *stage) ViewWith(
+	ctx context.Context, catalog, atLeast string, inline []engine.Document,
+) (registry.View, error) {
 	v, err := s.Registry.ViewWith(ctx, catalog, atLeast, inline)
 	return s.choose(v), err
 }

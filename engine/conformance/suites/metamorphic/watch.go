@@ -108,7 +108,8 @@ func markName(n int) string { return fmt.Sprintf("marks%d.marks.example.com", n)
 
 func markManifest(name string) *tree.Node {
 	plural := name[:len(name)-len(".marks.example.com")]
-	return tree.Obj("apiVersion", "apiextensions.k8s.io/v1", "kind", "CustomResourceDefinition", "metadata", tree.Obj("name", name),
+	return tree.Obj("apiVersion", "apiextensions.k8s.io/v1", "kind", "CustomResourceDefinition",
+		"metadata", tree.Obj("name", name),
 		"spec", tree.Obj("group", "marks.example.com", "scope", "Cluster",
 			"names", tree.Obj("plural", plural, "kind", "K"+plural),
 			"versions", tree.Arr(tree.Obj("name", "v1", "served", true, "storage", true,

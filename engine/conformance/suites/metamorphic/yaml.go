@@ -9,8 +9,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// sameInYAML reports whether a document means the same as YAML. YAML has no duplicate keys, reads 1.0 and numbers beyond
-// int64 differently, and limits the length of keys.
+// sameInYAML reports whether a document means the same as YAML. YAML has no duplicate keys, reads 1.0 and numbers
+// beyond int64 differently, and limits the length of keys.
 func sameInYAML(n *tree.Node) bool {
 	switch n.Kind {
 	case tree.Array:
@@ -50,7 +50,7 @@ func sameScalar(raw string) bool {
 // plainString reports whether a JSON string is also a string of YAML. Escapes like \ud83d and \/ are not.
 func plainString(raw string) bool {
 	for _, r := range raw {
-		if r < ' ' || r == 0x7f || r == 0x85 || r == 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfeff || r == 0xfffd || r > 0xffff {
+		if r < ' ' || r > 0xffff || strings.ContainsRune("\x7f\u0085\u00a0\u2028\u2029\ufeff\ufffd", r) {
 			return false
 		}
 	}
