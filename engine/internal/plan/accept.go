@@ -36,8 +36,10 @@ type Mode struct {
 // The object is of the plan's group and kind. The caller coerces its metadata before, and validates its apiVersion,
 // kind and metadata. The Doc may hold other trees. A warm Doc allocates nothing.
 func (p *Plan) Accept(d *value.Doc, root uint32, m Mode) bool {
-	return p.accept(d, root, acceptor{Mode: m, resets: (m.Create || m.Update) && p.StatusSubresource,
-		shaping: m.StatusOnly, dropping: m.StatusOnly})
+	return p.accept(d, root, acceptor{
+		Mode: m, changer: changer{dropping: m.StatusOnly}, resets: (m.Create || m.Update) && p.StatusSubresource,
+		shaping: m.StatusOnly,
+	})
 }
 
 // accept runs a walk.
@@ -45,54 +47,34 @@ func (p *Plan) accept(d *value.Doc, root uint32, w acceptor) bool {
 	if p.ExplainOnly || !quirk.All() || d.Nodes[root].Kind != value.Object {
 		return false
 	}
-	w.d, w.budget = d, newBudget(w.Limits.WithDefaults().MaxDefaultBytes)
+	w.d, w.edits, w.stop = d, w.Edits, w.Stop
+	w.budget = newBudget(w.Limits.WithDefaults().MaxDefaultBytes)
 	if !w.undefaulted {
 		d.SetSource(value.Defaults, p.defaults)
 	}
-	if w.Edits != nil {
-		w.Edits.reset(d)
+	if w.edits != nil {
+		w.edits.reset(d)
 	}
-	return w.node(p.Root, root) && !w.doubt && (w.Edits == nil || w.Edits.fit() == nil)
+	return w.node(p.Root, root) && !w.doubt
 }
 
-// acceptor is the state of one walk over a tree.
+// acceptor is the state of one walk over a tree. Its doubt says that only upstream's steps know the answer.
 type acceptor struct {
 	Mode
-	d      *value.Doc
-	work   uint32 // values since the last look at Stop
-	budget budget
+	changer
 
-	doubt       bool   // only upstream's steps know the answer
 	resets      bool   // status of the root is dropped, or replaced by Kept
 	sent        bool   // the root had a status, which was dropped
 	before      uint32 // the member before that status, 0 for none
 	stored      bool   // the object comes from storage
 	undefaulted bool   // no defaults are filled in
 	shaping     bool   // change only, do not validate
-	dropping    bool   // within something that is dropped afterwards
 	keepNulls   bool   // keep nulls without a default: the walk over a default
 }
 
-const (
-	// pollEvery is how many values a walk visits between two looks at Stop: some ten microseconds.
-	pollEvery = 1024
-	// textPerValue is how many bytes of text count as one value.
-	textPerValue = 64
-	// maxSlots bounds the memory for slots to 16 MiB. A document of empty objects under a schema with many properties
-	// would otherwise take hundreds of times its size. Beyond it the walk doubts.
-	maxSlots = 1 << 22
-)
-
-// tick counts work and reports whether the walk must end, with a doubt.
-func (w *acceptor) tick(work int) bool {
-	if w.work += uint32(work); w.work < pollEvery {
-		return false
-	}
-	w.work = 0
-	stopped := w.Stop.Stopped()
-	w.doubt = w.doubt || stopped
-	return stopped
-}
+// maxSlots bounds the memory for slots to 16 MiB. A document of empty objects under a schema with many properties would
+// otherwise take hundreds of times its size. Beyond it the walk doubts.
+const maxSlots = 1 << 22
 
 // node shapes and validates the value at i. It returns false for a violation and for a doubt.
 func (w *acceptor) node(n *Node, i uint32) bool {
@@ -114,22 +96,18 @@ func (w *acceptor) array(n *Node, i uint32) bool {
 		switch {
 		case n.Items == nil:
 			if n.Flags&(KeepUnknown|KeepAll) == 0 {
-				w.Edits.enter(i)
-				dirty = w.empty(c) || dirty
-				w.Edits.leave()
+				w.edits.enter(i)
+				dirty = w.emptied(c) || dirty
+				w.edits.leave()
 			}
 			continue
-		case d.Nodes[c].Kind == value.Null && n.Items.Default != nil && n.Items.Flags&Nullable == 0 && !w.undefaulted:
-			if w.Defaulted {
-				w.doubt = true
-				return false
-			}
-			w.replace(n.Items, i, c)
+		case d.Nodes[c].Kind == value.Null && n.Items.null() == defaulted && !w.undefaulted:
+			w.replaced(n.Items, i, c)
 			dirty = true
 		}
-		w.Edits.enter(i)
+		w.edits.enter(i)
 		ok := w.node(n.Items, c)
-		w.Edits.leave()
+		w.edits.leave()
 		if !ok {
 			return false
 		}
@@ -141,55 +119,18 @@ func (w *acceptor) array(n *Node, i uint32) bool {
 	return n.Flags&(ListSet|ListMap) == 0 || w.shaping || w.unique(n, i)
 }
 
-// empty removes every member of every object at or below i, as upstream does without a schema. It reports whether
-// anything changed.
-func (w *acceptor) empty(i uint32) (dirty bool) {
-	d := w.d
-	if w.tick(1) {
-		return false
-	}
-	switch d.Nodes[i].Kind {
-	case value.Object:
-		if d.Nodes[i].First == 0 {
-			return false
-		}
-		if w.Edits != nil {
-			for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
-				w.Edits.add(Pruned, i, c)
-			}
-		}
-		d.Nodes[i].First, d.Nodes[i].Live = 0, 0
-		w.doubt = w.doubt || w.Decoded
-		dirty = true
-	case value.Array:
-		w.Edits.enter(i)
-		for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
-			dirty = w.empty(c) || dirty
-		}
-		w.Edits.leave()
-	}
-	if dirty {
-		d.Nodes[i].Flags |= value.Dirty
-	}
+// emptied empties the value at i. It reports whether anything changed.
+func (w *acceptor) emptied(i uint32) bool {
+	dirty := w.empty(i)
+	w.doubt = w.doubt || dirty && w.Decoded
 	return dirty
 }
 
-// replace replaces the null at c, a member or element of parent, by the default of n.
-func (w *acceptor) replace(n *Node, parent, c uint32) {
-	d := w.d
-	w.doubt = w.doubt || n.Default.Nulls && !w.keepNulls || !w.budget.take("", n.Default.Fragment)
-	if w.doubt {
-		return
-	}
-	d.Replace(c, d.Graft(n.Default.Fragment))
-	d.Nodes[parent].Flags |= value.Dirty
-	w.filled(parent, c)
-}
-
-// filled records a default, unless it is dropped again.
-func (w *acceptor) filled(parent, c uint32) {
-	if w.Edits != nil && !w.dropping {
-		w.Edits.add(Defaulted, parent, c)
+// replaced replaces a null by the default of n.
+func (w *acceptor) replaced(n *Node, parent, c uint32) {
+	w.doubt = w.doubt || w.Defaulted || n.Default.Nulls && !w.keepNulls
+	if !w.doubt {
+		w.replace(n, parent, c)
 	}
 }
 
@@ -229,9 +170,9 @@ func (w *acceptor) keepStatus(n *Node, i uint32, base int) bool {
 		return true
 	}
 	d.Slots[base+slot] = made
-	edits := w.Edits
-	w.Edits, w.undefaulted = nil, true
+	edits := w.edits
+	w.edits, w.undefaulted = nil, true
 	ok := w.node(n.Props[slot], made)
-	w.Edits, w.undefaulted = edits, false
+	w.edits, w.undefaulted = edits, false
 	return ok
 }

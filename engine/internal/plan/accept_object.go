@@ -22,7 +22,7 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 		n.Flags&(Root|Embedded|AdditionalTrue|AdditionalFalse) == 0 {
 		return true // nothing is declared and nothing is pruned
 	}
-	w.Edits.enter(i)
+	w.edits.enter(i)
 	dirty, after, last := false, uint16(0), uint32(0)
 	for c := d.Nodes[i].First; c != 0; {
 		next, kind := d.Nodes[c].Next, d.Nodes[c].Kind
@@ -52,10 +52,10 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 			keep = w.undeclared(n, i, c, key)
 		case kind == value.Null && child.Flags&Nullable == 0:
 			keep = w.keepNulls
-			if child.Default != nil && (!status || !w.resets) {
+			if child.null() == defaulted && (!status || !w.resets) {
 				keep = true
 				if w.doubt = w.doubt || w.Defaulted; !w.undefaulted {
-					w.replace(child, i, c)
+					w.replaced(child, i, c)
 				}
 			}
 		}
@@ -93,7 +93,7 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 	if dirty {
 		d.Nodes[i].Flags |= value.Dirty
 	}
-	w.Edits.leave()
+	w.edits.leave()
 	return !w.doubt && (n.Flags&Embedded == 0 || w.embedded(i))
 }
 
@@ -110,23 +110,17 @@ func (w *acceptor) member(n *Node, c uint32, dropped bool) bool {
 
 // undeclared reports whether a member without a schema stays, and empties it if it does.
 func (w *acceptor) undeclared(n *Node, i, c uint32, key string) (keep bool) {
-	switch {
-	case n.Flags&(Root|Embedded) != 0 && isMeta(key):
-		w.doubt = w.doubt || n.Flags&AdditionalFalse != 0
-		return true
-	case n.Flags&(AdditionalTrue|AdditionalFalse) != 0:
-		w.doubt = w.doubt || n.Flags&AdditionalFalse != 0 && !w.shaping
-		if n.Flags&KeepAll == 0 {
-			w.empty(c)
-		}
-		return true
-	case n.Flags&(KeepUnknown|KeepAll) != 0:
-		return true
+	if n.Flags&AdditionalFalse != 0 {
+		w.doubt = w.doubt || !w.shaping || n.Flags&(Root|Embedded) != 0 && isMeta(key)
 	}
-	if w.Edits != nil {
-		w.Edits.add(Pruned, i, c)
+	switch n.unknown(key) {
+	case emptied:
+		w.emptied(c)
+	case removed:
+		w.record(Pruned, i, c)
+		return false
 	}
-	return false
+	return true
 }
 
 // defaults appends the missing members that have a default, in schema order, and visits them. That fills their slots
@@ -154,20 +148,16 @@ func (w *acceptor) defaults(n *Node, i uint32, base int, last uint32) bool {
 			// storage
 			return false
 		}
-		if !w.budget.take(name, child.Default.Fragment) {
-			w.doubt = true
+		g := w.add(n, slot, i, last)
+		if g == 0 {
 			return false
 		}
-		g := n.graft(d, slot)
-		d.InsertAfter(i, last, g)
-		last = g
-		d.Slots[base+int(slot)] = g
-		w.filled(i, g)
+		last, d.Slots[base+int(slot)] = g, g
 		if d.Nodes[g].First != 0 || !w.shaping {
-			edits := w.Edits
-			w.Edits = nil // changes within a default are not reported
+			edits := w.edits
+			w.edits = nil // changes within a default are not reported
 			ok := w.node(child, g)
-			w.Edits = edits
+			w.edits = edits
 			if !ok {
 				return false
 			}

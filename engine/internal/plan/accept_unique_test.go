@@ -28,7 +28,7 @@ func TestHashesOfNumbersDiffer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := acceptor{d: d}
+			w := acceptor{changer: changer{d: d}}
 			seen := map[uint32]bool{}
 			for e := d.Nodes[root].First; e != 0; e = d.Nodes[e].Next {
 				seen[w.hash(&Node{}, e)&(16*many-1)] = true
@@ -44,7 +44,7 @@ func TestHashesOfNumbersDiffer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := acceptor{d: d}
+	w := acceptor{changer: changer{d: d}}
 	if zero := d.Nodes[root].First; w.hash(&Node{}, zero) != w.hash(&Node{}, d.Nodes[zero].Next) {
 		t.Error("equal numbers have different hashes")
 	}

@@ -87,7 +87,7 @@ func (w *acceptor) text(v *Validation, i uint32) bool {
 		if w.tick(len(s) / textPerValue) {
 			return false
 		}
-		matched, ok := v.Pattern.Match(s, w.Stop)
+		matched, ok := v.Pattern.Match(s, w.stop)
 		w.doubt = w.doubt || !ok
 		if !matched {
 			return false

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -121,6 +123,41 @@ func BenchmarkAccept(b *testing.B) {
 				out = d.AppendJSON(out[:0], root)
 			}
 		})
+	}
+}
+
+// BenchmarkShape compares the walk that only shapes with upstream's steps.
+func BenchmarkShape(b *testing.B) {
+	for _, c := range benchCases {
+		s, src := benchCase(b, c.crd, c.object)
+		p, err := Compile(s, Options{StatusSubresource: true})
+		if err != nil {
+			b.Fatal(err)
+		}
+		for name, shape := range map[string]func(*value.Doc, uint32) bool{
+			"walk": func(d *value.Doc, root uint32) bool { return p.AcceptStored(d, root, Mode{}) },
+			"steps": func(d *value.Doc, root uint32) bool {
+				_, pruning := p.Prune(d, root, false)
+				_, nulls := p.DropNulls(d, root, false)
+				_, found, coercion := p.CoerceEmbedded(d, root, metadata.Options{Lenient: true})
+				_, defaulting := p.Default(d, root, false, value.Limits{})
+				return errors.Join(pruning, nulls, coercion, defaulting) == nil && found == nil
+			},
+		} {
+			b.Run(c.name+"/"+name, func(b *testing.B) {
+				d := value.Acquire()
+				defer d.Release()
+				for b.Loop() {
+					b.StopTimer()
+					d.Reset()
+					root, _ := d.ParseJSON(src, value.Limits{})
+					b.StartTimer()
+					if !shape(d, root) {
+						b.Fatal("doubted")
+					}
+				}
+			})
+		}
 	}
 }
 

@@ -46,7 +46,7 @@ func (c *compiler) fragment(d *value.Doc, fragments *value.Fragments, n *Node) (
 	if err != nil {
 		return nil, false, err
 	}
-	w := acceptor{d: d, shaping: true, keepNulls: true, budget: c.budget}
+	w := acceptor{changer: changer{d: d, budget: c.budget}, shaping: true, keepNulls: true}
 	ok := w.node(n, root)
 	if c.budget = w.budget; c.budget.left < 0 {
 		return nil, false, c.budget.exceeded("declare fewer or smaller defaults within defaults")

@@ -106,8 +106,51 @@ func changeTexts(l []Change) (texts []string) {
 	return texts
 }
 
+// compareShapes holds the walks that only shape against upstream's steps. It returns how many of the walks had no doubt.
+func compareShapes(t testing.TB, p *Plan, src []byte) (sure int) {
+	d := value.Acquire()
+	defer d.Release()
+	for _, walk := range []struct {
+		name     string
+		shape    func(*value.Doc, uint32, Mode) bool
+		lenient  bool
+		defaults bool
+	}{
+		{"decoded", p.AcceptDecoded, false, true}, {"stored", p.AcceptStored, true, true}, {"converted", p.AcceptConverted, false, false},
+	} {
+		d.Reset()
+		root, err := d.ParseJSON(src, value.Limits{})
+		if err != nil {
+			t.Fatalf("%v: %s", err, src)
+		}
+		if !walk.shape(d, root, Mode{}) {
+			continue
+		}
+		sure++
+		got := string(d.AppendJSON(nil, root))
+		d.Reset()
+		if root, err = d.ParseJSON(src, value.Limits{}); err != nil {
+			t.Fatal(err)
+		}
+		prune(t, p, d, root)
+		if _, err := p.DropNulls(d, root, false); err != nil {
+			t.Fatal(err)
+		}
+		if _, bad, _ := p.CoerceEmbedded(d, root, metadata.Options{Lenient: walk.lenient}); bad != nil {
+			t.Fatalf("%s: not in doubt about %v: %s", walk.name, bad.Error, src)
+		}
+		if walk.defaults {
+			fillDefaults(t, p, d, root)
+		}
+		if want := string(d.AppendJSON(nil, root)); got != want {
+			t.Fatalf("%s makes\n%s\nthe steps make\n%s\nof %s", walk.name, got, want, src)
+		}
+	}
+	return sure
+}
+
 // compareAll makes a schema and some objects of it and holds accept against explain.
-func compareAll(t testing.TB, data []byte, objects int) (outcomes [3]int) {
+func compareAll(t testing.TB, data []byte, objects int) (outcomes [3]int, shaped int) {
 	c := newChooser(data)
 	s := c.schema(3, true)
 	p, err := Compile(s, Options{StatusSubresource: c.one(3)})
@@ -115,9 +158,11 @@ func compareAll(t testing.TB, data []byte, objects int) (outcomes [3]int) {
 		t.Fatal(err)
 	}
 	for range objects {
-		outcomes[compareWalks(t, s, p, []byte(c.object(s)))]++
+		object := []byte(c.object(s))
+		outcomes[compareWalks(t, s, p, object)]++
+		shaped += compareShapes(t, p, object)
 	}
-	return outcomes
+	return outcomes, shaped
 }
 
 func (c *chooser) object(s *apiextensionsv1.JSONSchemaProps) string {
@@ -135,19 +180,23 @@ func (c *chooser) object(s *apiextensionsv1.JSONSchemaProps) string {
 func TestAcceptExplain(t *testing.T) {
 	testenv.SingleGoroutine(t)
 	var all [3]int
+	shaped := 0
 	for seed := range uint64(4000) {
 		var b [8]byte
 		binary.LittleEndian.PutUint64(b[:], seed*0x9E3779B97F4A7C15)
-		for i, n := range compareAll(t, b[:], 12) {
+		outcomes, n := compareAll(t, b[:], 12)
+		for i, n := range outcomes {
 			all[i] += n
 		}
+		shaped += n
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
 	}
-	text := fmt.Sprintf("%d accepted by both, %d rejected by both, %d doubted in vain", all[agreeValid], all[agreeInvalid], all[falseDoubt])
+	text := fmt.Sprintf("%d accepted by both, %d rejected by both, %d doubted in vain, %d shaped equally", all[agreeValid], all[agreeInvalid],
+		all[falseDoubt], shaped)
 	t.Log(text)
-	if all[falseDoubt]*20 > all[agreeValid] || all[agreeValid] < 2000 {
+	if all[falseDoubt]*20 > all[agreeValid] || all[agreeValid] < 2000 || shaped < 3*all[agreeValid] {
 		t.Error(text)
 	}
 }

@@ -7,8 +7,15 @@
 //   - shape makes the same changes step by step in upstream's order, and can report them.
 //   - explain follows kube-openapi's validators over a shaped tree and returns upstream's errors.
 //
-// Accept answers "valid" exactly when shape and explain find no error. Other packages know the order of a write
-// (admission), ObjectMeta (metadata), and the constraints on a CRD's own schema (schema).
+// Accept answers "valid" exactly when shape and explain find no error.
+//
+// Accept and shape share how a change is made and recorded, and what becomes of a null and of a member without a
+// schema (change.go). Only the walks differ. The walk of accept cannot replace the steps, because callers use Prune and
+// Default as single steps and report each step, and tests switch off parts of a step. The steps cannot replace the
+// walk, because they take 1.1 to 1.8 times as long for the objects of BenchmarkShape.
+//
+// Other packages know the order of a write (admission), ObjectMeta (metadata), and the constraints on a CRD's own
+// schema (schema).
 //
 // Comments abbreviate k8s.io/apiextensions-apiserver/pkg as AE and k8s.io/kube-openapi/pkg/validation as KO.
 //

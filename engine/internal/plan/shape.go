@@ -7,33 +7,28 @@ import (
 
 // shaper is one run of one step. The Doc's nodes move when defaults are grafted, so no pointer to one outlives a call.
 type shaper struct {
-	d      *value.Doc
-	edits  *Edits   // nil without tracking
-	slots  []uint32 // stack of member tables, for defaulting
-	budget budget   // for defaulting
-	err    error    // a bound was exceeded, and the tree is in an undefined state
+	changer
+	slots []uint32 // stack of member tables, for defaulting
 }
 
 func newShaper(d *value.Doc, track bool) shaper {
-	s := shaper{d: d}
+	s := shaper{changer: changer{d: d}}
 	if track {
 		s.edits = &Edits{d: d, stack: make([]uint32, 0, usualDepth)}
 	}
 	return s
 }
 
-// record adds an edit of a member of parent.
-func (s *shaper) record(k EditKind, parent, node uint32) {
-	if s.edits != nil {
-		s.edits.add(k, parent, node)
-		s.err = s.edits.fit()
-	}
-}
-
-// changes returns the changes of a run, or its error.
+// changes returns the changes of a run, or the error of the bound that it exceeds.
 func (s *shaper) changes(p *Plan) (pruned, defaulted []Change, err error) {
-	if s.err != nil || s.edits == nil || len(s.edits.List) == 0 {
-		return nil, nil, s.err
+	if s.budget.left < 0 {
+		return nil, nil, s.budget.exceeded("send fewer elements in one document, or shorten the defaults of the CRD")
+	}
+	if s.edits == nil || len(s.edits.List) == 0 {
+		return nil, nil, nil
+	}
+	if err := s.edits.fit(); err != nil {
+		return nil, nil, err
 	}
 	pruned, defaulted = p.Changes(s.d, s.edits)
 	return pruned, defaulted, nil
@@ -55,25 +50,25 @@ func (p *Plan) Prune(d *value.Doc, root uint32, track bool) ([]Change, error) {
 	return pruned, err
 }
 
-// prune prunes node i with the schema n. Nil removes all members of objects. top is set for the root.
+// prune prunes node i with the schema n. Nil empties it. top is set for the root.
 func (s *shaper) prune(n *Node, i uint32, top bool) (dirty bool) {
+	if n == nil {
+		return s.empty(i)
+	}
 	s.edits.enter(i)
 	defer s.edits.leave()
 	switch s.d.Nodes[i].Kind {
 	case value.Array:
-		var items *Node
-		if n != nil {
-			if items = n.Items; items == nil && n.Flags&KeepUnknown != 0 {
-				return false
-			}
+		if n.Items == nil && n.Flags&KeepUnknown != 0 {
+			return false
 		}
-		for c := s.d.Nodes[i].First; c != 0 && s.err == nil; c = s.d.Nodes[c].Next {
-			dirty = s.prune(items, c, false) || dirty
+		for c := s.d.Nodes[i].First; c != 0 && !s.doubt; c = s.d.Nodes[c].Next {
+			dirty = s.prune(n.Items, c, false) || dirty
 		}
 	case value.Object:
 		var prev, next uint32
 		after := uint16(0)
-		for c := s.d.Nodes[i].First; c != 0 && s.err == nil; c = next {
+		for c := s.d.Nodes[i].First; c != 0 && !s.doubt; c = next {
 			next = s.d.Nodes[c].Next
 			keep, changed := s.pruneMember(n, i, c, &after, top)
 			dirty = dirty || changed || !keep
@@ -93,10 +88,6 @@ func (s *shaper) prune(n *Node, i uint32, top bool) (dirty bool) {
 // pruneMember prunes below one member and reports whether the member stays.
 func (s *shaper) pruneMember(n *Node, i, c uint32, after *uint16, top bool) (keep, dirty bool) {
 	key := s.d.Key(c)
-	if n == nil {
-		s.record(Pruned, i, c)
-		return false, false
-	}
 	if n.Flags&(Root|Embedded) != 0 && isMeta(key) {
 		return true, false
 	}
@@ -106,16 +97,14 @@ func (s *shaper) pruneMember(n *Node, i, c uint32, after *uint16, top bool) (kee
 		}
 		return true, s.prune(n.Props[slot], c, false)
 	}
-	switch {
-	case n.Additional != nil || n.Flags&(AdditionalTrue|AdditionalFalse) != 0:
-		if n.Additional == nil && !quirk.On(quirk.AdditionalPropertiesTruePrunesBelow) {
-			return true, false
-		}
+	if n.Additional != nil {
 		return true, s.prune(n.Additional, c, false)
-	case n.Flags&KeepUnknown != 0:
+	}
+	switch n.unknown(key) {
+	case kept:
 		return true, false
-	case len(n.Names) == 0 && n.Flags&(Root|Embedded) == 0 && !quirk.On(quirk.EmptyObjectSchemaPrunes):
-		return true, false
+	case emptied:
+		return true, s.empty(c)
 	}
 	if !isMeta(key) || !top {
 		s.record(Pruned, i, c)
@@ -148,7 +137,7 @@ func (s *shaper) dropNulls(n *Node, i uint32) (dirty bool) {
 	defer s.edits.leave()
 	var prev, next uint32
 	after := uint16(0)
-	for c := d.Nodes[i].First; c != 0 && s.err == nil; c = next {
+	for c := d.Nodes[i].First; c != 0 && !s.doubt; c = next {
 		next = d.Nodes[c].Next
 		child := n.Items
 		if kind == value.Object {
@@ -156,7 +145,7 @@ func (s *shaper) dropNulls(n *Node, i uint32) (dirty bool) {
 		}
 		if d.Nodes[c].Kind == value.Null {
 			inObject := kind == value.Object || !quirk.On(quirk.NullItemsKept)
-			if inObject && child != nil && child.Flags&Nullable == 0 && child.Default == nil {
+			if inObject && child != nil && child.null() == removed {
 				s.record(Pruned, i, c)
 				d.Remove(i, prev, c)
 				dirty = true
@@ -199,7 +188,7 @@ func (s *shaper) fill(n *Node, i uint32) (dirty bool) {
 	defer s.edits.leave()
 	switch s.d.Nodes[i].Kind {
 	case value.Array:
-		for c := s.d.Nodes[i].First; c != 0 && s.err == nil; c = s.d.Nodes[c].Next {
+		for c := s.d.Nodes[i].First; c != 0 && !s.doubt; c = s.d.Nodes[c].Next {
 			dirty = s.fillValue(n.Items, i, c) || dirty
 		}
 	case value.Object:
@@ -216,7 +205,7 @@ func (s *shaper) fillObject(n *Node, i uint32) (dirty bool) {
 	base := len(s.slots)
 	s.slots = grow(s.slots, len(n.Props))
 	last, after := uint32(0), uint16(0)
-	for c := s.d.Nodes[i].First; c != 0 && s.err == nil; c = s.d.Nodes[c].Next {
+	for c := s.d.Nodes[i].First; c != 0 && !s.doubt; c = s.d.Nodes[c].Next {
 		last = c
 		if slot, declared := n.slotAfter(s.d, &after, s.d.Key(c)); declared {
 			s.slots[base+slot] = c
@@ -230,14 +219,11 @@ func (s *shaper) fillObject(n *Node, i uint32) (dirty bool) {
 		if child.Default == nil || s.slots[base+slot] != 0 {
 			continue
 		}
-		name := n.Names[slot]
-		if !s.grafts(name, child.Default) {
+		added := s.add(n, uint16(slot), i, last)
+		if added == 0 {
 			return dirty
 		}
-		added := n.graft(s.d, uint16(slot))
-		s.d.InsertAfter(i, last, added)
 		last, dirty = added, true
-		s.record(Defaulted, i, added)
 	}
 	s.slots = s.slots[:base]
 	return dirty
@@ -249,26 +235,14 @@ func (s *shaper) fillValue(n *Node, parent, c uint32) (dirty bool) {
 		return false
 	}
 	if s.d.Nodes[c].Kind == value.Null {
-		if n.Default == nil || n.Flags&Nullable != 0 && quirk.On(quirk.NullDroppedOrDefaulted) {
+		if n.null() != defaulted {
 			return false
 		}
-		if !s.grafts("", n.Default) {
-			return false
-		}
-		s.d.Replace(c, s.d.Graft(n.Default.Fragment))
-		s.record(Defaulted, parent, c)
+		s.replace(n, parent, c)
 		return true
 	}
 	if !quirk.On(quirk.DefaultsNeedParent) && s.d.Nodes[parent].Kind == value.Array {
 		return false
 	}
 	return s.fill(n, c)
-}
-
-// grafts reports whether the budget allows a default under a name.
-func (s *shaper) grafts(name string, def *Default) bool {
-	if s.err == nil && !s.budget.take(name, def.Fragment) {
-		s.err = s.budget.exceeded("send fewer elements in one document, or shorten the defaults of the CRD")
-	}
-	return s.err == nil
 }

@@ -11,8 +11,7 @@ func init() { Reset() }
 // On reports whether a behaviour is reproduced.
 func On(n Name) bool { return off.Load() != n }
 
-// All reports whether every behaviour is reproduced. The accept walk, which never calls On, is not used while one is
-// not.
+// All reports whether every behaviour is reproduced. The accept walk of package plan is not used while one is not.
 func All() bool { return off.Load() == Name("") }
 
 // Off switches one behaviour off until Reset, and all others on.
