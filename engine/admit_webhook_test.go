@@ -5,12 +5,14 @@ import (
 	"context"
 	"strings"
 	"testing"
+
+	"github.com/crdeval/crdeval/engine/conversionwebhook"
 )
 
 // renamer is a conversion webhook that knows that v1's color is v1beta1's shade. What is in bad it does not convert.
 type renamer struct{ bad []byte }
 
-func (r renamer) Convert(_ context.Context, q ConversionRequest) ([][]byte, error) {
+func (r renamer) Convert(_ context.Context, q conversionwebhook.Request) ([][]byte, error) {
 	out := make([][]byte, len(q.Objects))
 	for i, object := range q.Objects {
 		if len(r.bad) > 0 && bytes.Contains(object, r.bad) {
@@ -29,7 +31,7 @@ func (r renamer) Convert(_ context.Context, q ConversionRequest) ([][]byte, erro
 // deepener is a conversion webhook that returns objects with a nested list.
 type deepener int
 
-func (d deepener) Convert(_ context.Context, q ConversionRequest) ([][]byte, error) {
+func (d deepener) Convert(_ context.Context, q conversionwebhook.Request) ([][]byte, error) {
 	nested := strings.Repeat("[", int(d)) + strings.Repeat("]", int(d))
 	return [][]byte{[]byte(`{"apiVersion":"` + q.DesiredAPIVersion + `","kind":"Widget","metadata":{},"x":` + nested + `}`)}, nil
 }
@@ -40,7 +42,7 @@ func TestConvertLimits(t *testing.T) {
   conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {url: "https://example.com/convert"}}}
 `, 1)
 	for _, c := range []struct {
-		by     Converter
+		by     conversionwebhook.Converter
 		object string
 		reason Reason
 		want   string
@@ -71,7 +73,7 @@ func TestAdmitByWebhook(t *testing.T) {
 	manifest := strings.Replace(storedCRD, "  scope: Namespaced\n", `  scope: Namespaced
   conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {url: "https://example.com/convert"}}}
 `, 1)
-	compile := func(c Converter) *Definition {
+	compile := func(c conversionwebhook.Converter) *Definition {
 		d, report, err := Compile(context.Background(), YAML([]byte(manifest)), Options{Converter: c})
 		if err != nil || !report.Accepted {
 			t.Fatal(err, report)
@@ -81,7 +83,7 @@ func TestAdmitByWebhook(t *testing.T) {
 	const named, read = `"name":"w","namespace":"n"`, `"name":"w","namespace":"n","uid":"u","generation":2,"resourceVersion":"7"`
 	for _, c := range []struct {
 		name                             string
-		by                               Converter
+		by                               conversionwebhook.Converter
 		item                             Write
 		reason                           Reason
 		rejection, object, stored, found string

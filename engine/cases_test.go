@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crdeval/crdeval/engine/conversionwebhook"
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/casefile"
 	"github.com/crdeval/crdeval/engine/internal/violation"
@@ -109,7 +110,7 @@ func existing(t *testing.T, c *casefile.Case) func(string) *Existing {
 
 type replies []json.RawMessage
 
-func (r replies) Convert(context.Context, ConversionRequest) ([][]byte, error) {
+func (r replies) Convert(context.Context, conversionwebhook.Request) ([][]byte, error) {
 	out := make([][]byte, len(r))
 	for i := range r {
 		out[i] = r[i]

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/crdeval/crdeval/engine/host"
 )
 
 // TestManyChanges checks that reported changes are bounded, and charged before they are built. The object and the
@@ -61,7 +63,7 @@ func TestManyChanges(t *testing.T) {
 			if most == 0 {
 				most = peak / 2
 			}
-			ctx := WithHooks(t.Context(), &Hooks{Grow: ledger(&held, &peak, most)})
+			ctx := host.WithHooks(t.Context(), &host.Hooks{Grow: ledger(&held, &peak, most)})
 			_, err := d.Validate(ctx, object, ValidateOptions{FieldValidation: validation})
 			if errors.Is(err, errNoMemory) != (most < 1<<40) || held != 0 {
 				t.Errorf("at most %d bytes: %v, %d bytes are left", most, err, held)

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/crdeval/crdeval/engine/conversionwebhook"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -133,23 +135,23 @@ func TestManifestErrors(t *testing.T) {
 
 type panicking struct{}
 
-func (panicking) Convert(context.Context, ConversionRequest) ([][]byte, error) {
+func (panicking) Convert(context.Context, conversionwebhook.Request) ([][]byte, error) {
 	panic("a converter's own")
 }
 
 type recorder struct {
 	mu        sync.Mutex
-	compiled  []CompileEvent
-	evaluated []EvaluationEvent
+	compiled  []host.CompileEvent
+	evaluated []host.EvaluationEvent
 }
 
-func (r *recorder) Compiled(_ context.Context, e CompileEvent) {
+func (r *recorder) Compiled(_ context.Context, e host.CompileEvent) {
 	r.mu.Lock()
 	r.compiled = append(r.compiled, e)
 	r.mu.Unlock()
 }
 
-func (r *recorder) Evaluated(_ context.Context, e EvaluationEvent) {
+func (r *recorder) Evaluated(_ context.Context, e host.EvaluationEvent) {
 	r.mu.Lock()
 	r.evaluated = append(r.evaluated, e)
 	r.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/crdeval/crdeval/engine/conversionwebhook"
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 )
@@ -65,7 +66,7 @@ func spread(t testing.TB, text []byte) []byte {
 // spreader is a conversion webhook that replies with line breaks.
 type spreader struct{ t testing.TB }
 
-func (s spreader) Convert(ctx context.Context, q ConversionRequest) ([][]byte, error) {
+func (s spreader) Convert(ctx context.Context, q conversionwebhook.Request) ([][]byte, error) {
 	for _, object := range q.Objects {
 		checkCompact(s.t, "sent to the webhook", object)
 	}

@@ -9,6 +9,8 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/crdeval/crdeval/engine/conversionwebhook"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/definition"
@@ -22,7 +24,7 @@ import (
 // update if o.Existing returns a CRD of its name, else as a creation. The error is an *Error for a manifest that
 // exceeds a limit or is not a readable CRD.
 func Check(ctx context.Context, manifest Document, o Options) (_ *Report, err error) {
-	defer Recover(&err)
+	defer host.Recover(&err)
 	memory := celcheck.NewMemory()
 	return checkThen(ctx, manifest, &o, memory, func(report *Report, crd *apiextensionsv1.CustomResourceDefinition) (err error) {
 		c, err := compiled.CompileConversion(ctx, crd, compiled.Document(o.Conversion), o.Limits, memory)
@@ -34,7 +36,7 @@ func Check(ctx context.Context, manifest Document, o Options) (_ *Report, err er
 // Compile checks a manifest as Check does and compiles it. The Definition is nil if the Report says that the CRD is not
 // accepted.
 func Compile(ctx context.Context, manifest Document, o Options) (d *Definition, _ *Report, err error) {
-	defer Recover(&err)
+	defer host.Recover(&err)
 	memory := celcheck.NewMemory()
 	report, err := checkThen(ctx, manifest, &o, memory, func(report *Report, crd *apiextensionsv1.CustomResourceDefinition) (err error) {
 		if d, err = compile(ctx, crd, o, memory); err == nil {
@@ -51,7 +53,7 @@ func Compile(ctx context.Context, manifest Document, o Options) (d *Definition, 
 // CompileStored compiles the result of Definition.Manifest: a CRD that was accepted before and is not checked again. The
 // hook Grow is called for the memory that this needs.
 func CompileStored(ctx context.Context, canonical []byte, o Options) (d *Definition, err error) {
-	defer Recover(&err)
+	defer host.Recover(&err)
 	if err := o.check(ctx); err != nil {
 		return nil, err
 	}
@@ -83,7 +85,7 @@ func CompileStored(ctx context.Context, canonical []byte, o Options) (d *Definit
 // version, with two versions of a name, or without exactly one storage version.
 func CompileAsStored(ctx context.Context, manifest Document, o Options) (
 	d *Definition, crd *apiextensionsv1.CustomResourceDefinition, err error) {
-	defer Recover(&err)
+	defer host.Recover(&err)
 	if err := o.check(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -119,7 +121,7 @@ func CompileAsStored(ctx context.Context, manifest Document, o Options) (
 // o.Existing to judge it as an update. crd is not modified. Violations and warnings have no Position.
 func CompileDefinition(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, o Options) (
 	_ *Definition, _ *Report, err error) {
-	defer Recover(&err)
+	defer host.Recover(&err)
 	if crd == nil {
 		return nil, nil, invalid("there is no CustomResourceDefinition: the pointer is nil")
 	}
@@ -174,12 +176,12 @@ func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition,
 	}}
 	if c := o.Converter; c != nil {
 		d.compiled.Inner.Converter = func(
-			ctx context.Context, crd string, webhook *apiextensionsv1.WebhookConversion, desired string, objects [][]byte,
+			ctx context.Context, crd string, config *apiextensionsv1.WebhookConversion, desired string, objects [][]byte,
 		) ([][]byte, error) {
 			if result, err, found := compiled.ConvertedAhead(ctx, objects); found {
 				return result, err
 			}
-			return c.Convert(ctx, ConversionRequest{CRD: crd, Webhook: webhook, DesiredAPIVersion: desired, Objects: objects})
+			return c.Convert(ctx, conversionwebhook.Request{CRD: crd, Webhook: config, DesiredAPIVersion: desired, Objects: objects})
 		}
 	}
 	d.compiled.Inner.Terminating = o.Terminating
@@ -242,7 +244,7 @@ func (d *Definition) compileVersion(
 	}
 	d.compiled.Size += bytes
 	if d.observer != nil {
-		d.observer.Compiled(ctx, CompileEvent{
+		d.observer.Compiled(ctx, host.CompileEvent{
 			CRD: crd.Name, Revision: d.compiled.Revision, Version: version.Name, Duration: time.Since(start), Bytes: bytes,
 		})
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/crdeval/crdeval/engine/host"
 )
 
 // TestCompilationMemory checks that a compilation charges the memory for its rules and schemas before it needs it, also
@@ -22,7 +24,7 @@ func TestCompilationMemory(t *testing.T) {
 	} {
 		for _, most := range []int64{1 << 20, 1 << 40} {
 			var held, peak int64
-			ctx := WithHooks(t.Context(), &Hooks{Grow: ledger(&held, &peak, most)})
+			ctx := host.WithHooks(t.Context(), &host.Hooks{Grow: ledger(&held, &peak, most)})
 			d, _, err := Compile(ctx, manifest, Options{})
 			if errors.Is(err, errNoMemory) != (most == 1<<20) || held != 0 {
 				t.Errorf("%s, at most %d bytes: %v, %d bytes are left", name, most, err, held)

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/violation"
@@ -11,7 +12,7 @@ import (
 // Definition is a compiled CRD. It is immutable and safe for concurrent use.
 type Definition struct {
 	compiled compiled.Definition
-	observer Observer
+	observer host.Observer
 }
 
 func init() {

@@ -3,6 +3,7 @@ package engine
 import (
 	"strings"
 
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/lens"
 	"github.com/crdeval/crdeval/engine/value"
@@ -52,7 +53,7 @@ func (d Document) parse(doc *value.Doc, what string, l Limits) (root uint32, err
 // TypeMetaOf returns the apiVersion and kind at the root of a document, "" where they are absent or not strings. Most
 // JSON documents are not parsed for it. The error is an *Error for a document that cannot be read.
 func TypeMetaOf(doc Document, l Limits) (apiVersion, kind string, err error) {
-	defer Recover(&err)
+	defer host.Recover(&err)
 	if doc.JSON != nil && doc.YAML == nil {
 		if apiVersion, kind, ok := value.PeekTypeMeta(doc.JSON); ok {
 			return strings.Clone(apiVersion), strings.Clone(kind), nil
@@ -80,7 +81,7 @@ type Identity struct {
 
 // IdentityOf returns the names in a document. The error is an *Error for a document that cannot be read.
 func IdentityOf(doc Document, l Limits) (id Identity, err error) {
-	defer Recover(&err)
+	defer host.Recover(&err)
 	d := value.Acquire()
 	root, err := doc.parse(d, "document", l)
 	if err == nil {

@@ -3,7 +3,6 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"runtime/debug"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
 )
@@ -34,13 +33,13 @@ const (
 	// ReasonItemDeadline: the context ended before the call did.
 	ReasonItemDeadline Reason = "ITEM_DEADLINE"
 	// ReasonConversionFailed: the conversion rules of the CRD do not convert the object, or the webhook reports that it
-	// cannot convert. Err has a *ConversionError. A retry fails again.
+	// cannot convert. Err has a *conversionwebhook.Error. A retry fails again.
 	ReasonConversionFailed Reason = "CONVERSION_FAILED"
 	// ReasonConversionUnavailable: the CRD converts with a webhook that cannot be called or has no valid response, or its
-	// conversion rules are invalid. Err has a *ConversionError, except for tables of items of lists.
+	// conversion rules are invalid. Err has a *conversionwebhook.Error, except for tables of items of lists.
 	ReasonConversionUnavailable Reason = "CONVERSION_UNAVAILABLE"
 	// ReasonInternal: a defect of crdeval, or a panic of a callback. Functions that return an error recover from
-	// panics; Error.Err is then a *PanicError.
+	// panics; Error.Err is then a *host.PanicError.
 	ReasonInternal Reason = "INTERNAL"
 )
 
@@ -60,7 +59,7 @@ type Error struct {
 	Warnings []Warning
 	// Position is where the error is in the document, nil if that is not known.
 	Position *Position
-	// Err is the cause, if any: the error of a context, a syntax error, a *PanicError.
+	// Err is the cause, if any: the error of a context, a syntax error, a *host.PanicError.
 	Err error
 }
 
@@ -70,42 +69,12 @@ func (e *Error) Error() string { return e.Message }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// PanicError is the cause of an Error with ReasonInternal that was a panic.
-type PanicError struct {
-	// Value is what panic was called with, Stack the stack trace of its goroutine.
-	Value any
-	Stack []byte
-}
-
-// Error returns the panic's value without the stack.
-func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
-
-// ErrConversionFailed is in the chain of a Converter's error if the webhook reports that it cannot convert. The error of
-// the item then has ReasonConversionFailed.
-var ErrConversionFailed = admission.ErrConversionFailed
-
-// ConversionError is the cause of an Error with ReasonConversionFailed or ReasonConversionUnavailable.
-type ConversionError = admission.ConversionError
-
 // ReasonOf returns the Reason of the first Error in err's chain, or "".
 func ReasonOf(err error) Reason {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Reason
 	}
 	return ""
-}
-
-// Recover turns a panic into an Error with ReasonInternal, whose cause is a *PanicError. Functions that return an error
-// defer it, and so do goroutines that work for a caller: a panic in a goroutine would end the process. A panic whose value
-// is a *PanicError, raised again in the goroutine of the caller, keeps its stack.
-func Recover(err *error) {
-	if p := recover(); p != nil {
-		cause, again := p.(*PanicError)
-		if !again {
-			cause = &PanicError{Value: p, Stack: debug.Stack()}
-		}
-		*err = &Error{Reason: ReasonInternal, Message: "internal error: " + cause.Error(), Err: cause}
-	}
 }
 
 func invalid(format string, args ...any) error {
@@ -117,7 +86,7 @@ func failed(reason Reason, what string, err error) error {
 	return &Error{Reason: reason, Message: what + ": " + err.Error(), Err: err}
 }
 
-// publicError returns the Error for a *admission.Fault. It returns other errors as they are.
+// publicError returns the Error for a *admission.Fault or a *host.PanicError. It returns other errors as they are.
 func publicError(err error) error {
 	for e := err; e != nil; e = errors.Unwrap(e) {
 		switch e := e.(type) { //nolint:errorlint // the outermost of the two decides

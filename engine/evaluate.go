@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/rules"
@@ -14,7 +15,7 @@ import (
 // error is an *Error for a write that could not be evaluated.
 func (d *Definition) Validate(ctx context.Context, w Write, o ValidateOptions) (*Verdict, error) {
 	v, _, err := d.write(ctx, w, &writeOptions{
-		call: CallValidate, fieldValidation: o.FieldValidation, completeMetadata: o.CompleteMetadata, asGiven: o.AsGiven,
+		call: host.Validate, fieldValidation: o.FieldValidation, completeMetadata: o.CompleteMetadata, asGiven: o.AsGiven,
 		trace: o.Trace, withStatus: o.WithStatus, brief: o.Brief,
 	})
 	return v, err
@@ -42,7 +43,7 @@ func (d *Definition) Finish(ctx context.Context, w ObjectWrite, o AdmitOptions) 
 
 func (d *Definition) admit(ctx context.Context, w Write, o *AdmitOptions, stage admission.Stage) (*Verdict, error) {
 	v, _, err := d.write(ctx, w, &writeOptions{
-		call: CallAdmit, stage: stage, fieldValidation: o.FieldValidation, completeMetadata: o.CompleteMetadata,
+		call: host.Admit, stage: stage, fieldValidation: o.FieldValidation, completeMetadata: o.CompleteMetadata,
 		trace: o.Trace, withStatus: o.WithStatus, view: o.View, brief: o.View == ViewNone, include: o.Include,
 	})
 	return v, err
@@ -53,26 +54,26 @@ func (d *Definition) serverWrite(ctx context.Context, s compiled.ServerRequest) 
 	w, _ := s.Write.(Write)
 	view := View(s.View)
 	return d.write(ctx, w, &writeOptions{
-		call: CallAdmit, server: s.Stage, fieldValidation: s.FieldValidation, trace: s.Trace, withStatus: s.WithStatus,
+		call: host.Admit, server: s.Stage, fieldValidation: s.FieldValidation, trace: s.Trace, withStatus: s.WithStatus,
 		view: view, brief: view != ViewFull,
 	})
 }
 
 // setDefaults calls Default for package kubeserver: it keeps nulls.
 func (d *Definition) setDefaults(ctx context.Context, object compiled.Document, version string, view uint8) (any, error) {
-	return d.transform(ctx, CallDefault, Document(object), View(view), &admission.Request{Version: version, KeepNulls: true}, nil)
+	return d.transform(ctx, host.Default, Document(object), View(view), &admission.Request{Version: version, KeepNulls: true}, nil)
 }
 
 // Prune returns the object with its metadata coerced and without the fields that the schema does not declare. Nulls
 // remain, and nothing is defaulted.
 func (d *Definition) Prune(ctx context.Context, object Document, o TransformOptions) (*Transformed, error) {
-	return d.transform(ctx, CallPrune, object, o.View, &admission.Request{Version: o.Version}, nil)
+	return d.transform(ctx, host.Prune, object, o.View, &admission.Request{Version: o.Version}, nil)
 }
 
 // Default returns the object with defaults filled in and without nulls in fields that are not nullable. Nothing is
 // pruned, and metadata is not changed.
 func (d *Definition) Default(ctx context.Context, object Document, o TransformOptions) (*Transformed, error) {
-	return d.transform(ctx, CallDefault, object, o.View, &admission.Request{Version: o.Version}, nil)
+	return d.transform(ctx, host.Default, object, o.View, &admission.Request{Version: o.Version}, nil)
 }
 
 // Read returns what the API server returns for bytes in its storage. Malformed metadata is dropped instead of rejected
@@ -80,7 +81,7 @@ func (d *Definition) Default(ctx context.Context, object Document, o TransformOp
 // TargetVersion it is then converted and coerced to that version's schema, without more defaulting.
 func (d *Definition) Read(ctx context.Context, object Document, o ReadOptions) (*Transformed, error) {
 	r := admission.Request{Version: o.Version, Target: o.TargetVersion}
-	return d.transform(ctx, CallRead, object, o.View, &r, newPresenter(&r, o.Include))
+	return d.transform(ctx, host.Read, object, o.View, &r, newPresenter(&r, o.Include))
 }
 
 // Convert returns the object converted to a version and coerced to that version's schema.
@@ -88,12 +89,12 @@ func (d *Definition) Convert(ctx context.Context, object Document, to string, o 
 	if to == "" {
 		return nil, invalid("there is no target version: say which of the CRD's versions to convert to")
 	}
-	return d.transform(ctx, CallConvert, object, o.View, &admission.Request{Version: o.Version, Target: to}, nil)
+	return d.transform(ctx, host.Convert, object, o.View, &admission.Request{Version: o.Version, Target: to}, nil)
 }
 
 // writeOptions are the options of all calls that evaluate a write.
 type writeOptions struct {
-	call             Call
+	call             host.Call
 	stage            admission.Stage
 	server           compiled.ServerStage // 0 for a call of this package
 	fieldValidation  FieldValidation
@@ -108,12 +109,12 @@ type writeOptions struct {
 
 // write evaluates a write.
 func (d *Definition) write(ctx context.Context, w Write, o *writeOptions) (_ *Verdict, more compiled.ServerOutcome, err error) {
-	defer Recover(&err)
+	defer host.Recover(&err)
 	start := d.clock()
 	r := admission.Request{
 		Limits: d.compiled.Limits, Handler: true, FieldValidation: o.fieldValidation, AsGiven: o.asGiven, Stage: o.stage,
 		CompleteMetadata: o.completeMetadata, Trace: o.trace, WantStatus: o.withStatus, WantChanges: !o.brief,
-		Whole: o.call == CallAdmit,
+		Whole: o.call == host.Admit,
 	}
 	if err := setWrite(&r, w); err != nil {
 		return nil, more, publicError(err)
@@ -135,10 +136,10 @@ func (d *Definition) write(ctx context.Context, w Write, o *writeOptions) (_ *Ve
 	v := &Verdict{Revision: d.compiled.Revision}
 	presenter := newPresenter(&r, o.include)
 	var out admission.Outcome
-	if o.call == CallAdmit {
+	if o.call == host.Admit {
 		r.WantObject, r.WantChanged = o.view != ViewNone, o.view == ViewChanged
 	}
-	if o.call == CallAdmit && o.server != compiled.ServerValidate {
+	if o.call == host.Admit && o.server != compiled.ServerValidate {
 		out, err = d.compiled.Inner.Admit(ctx, &r)
 	} else {
 		out, err = d.compiled.Inner.Write(ctx, &r)
@@ -195,9 +196,9 @@ func (v View) check() error {
 
 // transform implements Prune, Default, Read and Convert. r has the options that only the call has.
 func (d *Definition) transform(
-	ctx context.Context, call Call, object Document, view View, r *admission.Request, presenter *presenter,
+	ctx context.Context, call host.Call, object Document, view View, r *admission.Request, presenter *presenter,
 ) (_ *Transformed, err error) {
-	defer Recover(&err)
+	defer host.Recover(&err)
 	start := d.clock()
 	if err := setBody(r, object, "object"); err != nil {
 		return nil, publicError(err)
@@ -217,7 +218,7 @@ func (d *Definition) transform(
 		d.observe(ctx, call, r, &out, start, err)
 		return nil, err
 	}
-	if call == CallPrune {
+	if call == host.Prune {
 		d.addHints(ctx, r, &out)
 	}
 	t := &Transformed{
@@ -232,13 +233,13 @@ func (d *Definition) transform(
 	return t, nil
 }
 
-func (d *Definition) do(ctx context.Context, call Call, r *admission.Request) (admission.Outcome, error) {
+func (d *Definition) do(ctx context.Context, call host.Call, r *admission.Request) (admission.Outcome, error) {
 	switch call {
-	case CallPrune:
+	case host.Prune:
 		return d.compiled.Inner.Prune(ctx, r)
-	case CallDefault:
+	case host.Default:
 		return d.compiled.Inner.Default(ctx, r)
-	case CallRead:
+	case host.Read:
 		return d.compiled.Inner.Read(ctx, r)
 	}
 	return d.compiled.Inner.Convert(ctx, r)
@@ -266,7 +267,7 @@ func (d *Definition) clock() (start time.Time) {
 }
 
 func (d *Definition) observe(
-	ctx context.Context, call Call, r *admission.Request, out *admission.Outcome, start time.Time, err error,
+	ctx context.Context, call host.Call, r *admission.Request, out *admission.Outcome, start time.Time, err error,
 ) {
 	if d.observer == nil {
 		return
@@ -279,10 +280,10 @@ func (d *Definition) observe(
 	if r.Then != nil {
 		old = r.Then.Old
 	}
-	d.observer.Evaluated(ctx, EvaluationEvent{
+	d.observer.Evaluated(ctx, host.EvaluationEvent{
 		Call: call, CRD: d.compiled.Inner.Name, Version: version, Duration: time.Since(start), Bytes: len(r.Body) + len(old),
 		Explained:  out.Explained,
-		Allowed:    (call == CallValidate || call == CallAdmit) && err == nil && out.Rejection == nil,
+		Allowed:    (call == host.Validate || call == host.Admit) && err == nil && out.Rejection == nil,
 		Violations: len(out.Violations), Err: err,
 	})
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/schema"
@@ -11,7 +12,7 @@ import (
 // yaml, with the stored versions of its status, and whether it is being deleted. It does not judge the CRD. The error is
 // an *Error for a manifest that exceeds a limit or is not a readable CRD.
 func ExistingFrom(manifest Document, l Limits) (name string, existing *Existing, err error) {
-	defer Recover(&err)
+	defer host.Recover(&err)
 	source := definition.Source{Doc: value.Acquire()} // not released by defer: after a panic it must not return to the pool
 	m, err := compiled.DecodeManifest(&source, compiled.Document(manifest), l)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/admission"
 )
 
@@ -56,7 +57,7 @@ type ReplicasPath struct {
 // to the object resets the status. A write to the status resets metadata and spec of every version with that
 // subresource that is served or stored.
 func (d *Definition) FieldManagement(version string) (_ FieldManagement, err error) {
-	defer Recover(&err)
+	defer host.Recover(&err)
 	v, err := d.served(version)
 	if err != nil {
 		return FieldManagement{}, err

@@ -7,13 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/rules"
 )
 
 // TestCheckpoints checks that each kind of long work calls the checkpoint, also under a context that never ends.
 func TestCheckpoints(t *testing.T) {
 	calls := 0
-	ctx := WithHooks(context.Background(), &Hooks{Checkpoint: func() { calls++ }})
+	ctx := host.WithHooks(context.Background(), &host.Hooks{Checkpoint: func() { calls++ }})
 	schema := `{"type":"object","properties":{"list":{"type":"array","maxItems":100000,"items":{"type":"integer"}%s},` +
 		`"text":{"type":"string","maxLength":1000000%s}}}`
 	long := `"` + strings.Repeat("ab", 500_000) + `"`
@@ -51,7 +52,7 @@ func TestStopAtCheckpoint(t *testing.T) {
 		for last := 1; ; last = last*3/2 + 1 {
 			ctx, cancel := context.WithCancel(t.Context())
 			calls := 0
-			err := call(WithHooks(ctx, &Hooks{Checkpoint: func() {
+			err := call(host.WithHooks(ctx, &host.Hooks{Checkpoint: func() {
 				if calls++; calls == last {
 					cancel()
 				}
@@ -95,8 +96,8 @@ func TestGrow(t *testing.T) {
 	} {
 		for _, most := range []int64{1 << 20, 1 << 30} {
 			var held, peak int64
-			ctx := WithHooks(t.Context(), &Hooks{Grow: ledger(&held, &peak, most)})
-			ctx = WithHooks(ctx, &Hooks{Checkpoint: func() {}})
+			ctx := host.WithHooks(t.Context(), &host.Hooks{Grow: ledger(&held, &peak, most)})
+			ctx = host.WithHooks(ctx, &host.Hooks{Checkpoint: func() {}})
 			_, err := d.Default(ctx, JSON([]byte(object)), TransformOptions{})
 			if errors.Is(err, errNoMemory) != (most == 1<<20) {
 				t.Errorf("%s, at most %d bytes: %v", name, most, err)
@@ -120,7 +121,7 @@ func TestGrowReleasesOldObjects(t *testing.T) {
 		"YAML": YAML([]byte(object)), "duplicate kind": JSON([]byte(strings.Replace(object, `{`, `{"kind":"CronTab",`, 1))),
 	} {
 		var held, peak int64
-		ctx := WithHooks(t.Context(), &Hooks{Grow: ledger(&held, &peak, 1<<30)})
+		ctx := host.WithHooks(t.Context(), &host.Hooks{Grow: ledger(&held, &peak, 1<<30)})
 		v, err := d.Validate(ctx, Update{Object: JSON([]byte(object)), Old: old}, ValidateOptions{CompleteMetadata: true})
 		if err != nil || !v.Allowed || peak == 0 || held != 0 {
 			t.Errorf("%s: %v %v, %d bytes at most, %d are left", name, v, err, peak, held)

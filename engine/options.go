@@ -1,15 +1,14 @@
 package engine
 
 import (
-	"context"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/crdeval/crdeval/engine/conversionwebhook"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/admission"
-	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/format"
-	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/patch"
 	"github.com/crdeval/crdeval/engine/rules"
 	"github.com/crdeval/crdeval/engine/value"
@@ -39,23 +38,19 @@ type Options struct {
 	Terminating bool
 	// Converter converts between versions of CRDs with the Webhook strategy. If it is nil, such conversions fail with
 	// ReasonConversionUnavailable.
-	Converter Converter
+	Converter conversionwebhook.Converter
 	// Conversion, if not absent, has declared conversion rules, which are used instead of Converter: see
 	// docs/conversion.md. Rules that do not fit the CRD do not reject it, but its conversions then fail: see
 	// convert.ReportOf.
 	Conversion Document
 	// Observer, if not nil, is called after compilations and evaluations.
-	Observer Observer
+	Observer host.Observer
 	// Limits bound the documents.
 	Limits Limits
 }
 
 // Limits bound the documents that are read. Zero fields have the defaults of value.Limits.
 type Limits = value.Limits
-
-// LeftBehind returns the number of goroutines that still compile or evaluate rules after their contexts ended, because
-// CEL cannot interrupt them. Each ends within seconds.
-func LeftBehind() int64 { return interrupt.Abandoned() }
 
 // Existing is a registered CRD.
 type Existing struct {
@@ -79,80 +74,6 @@ type Names = apiextensionsv1.CustomResourceDefinitionNames
 
 // Condition is a condition in the status of a CRD.
 type Condition = apiextensionsv1.CustomResourceDefinitionCondition
-
-// Converter converts objects with the conversion webhook of a CRD. It must be safe for concurrent use and honour its
-// context.
-type Converter interface {
-	// Convert returns one object for each in the request, in the same order, as JSON. The engine checks the result as an
-	// API server does: number, names, kinds and version of the objects. The reason of an error is
-	// ReasonConversionFailed if ErrConversionFailed is in its chain, otherwise ReasonConversionUnavailable.
-	Convert(ctx context.Context, request ConversionRequest) ([][]byte, error)
-}
-
-// MaxConversions is the largest number of objects in a ConversionRequest.
-const MaxConversions = compiled.MaxConversions
-
-// ConversionCountError is the error of a Converter that combines requests, if a webhook returns another number of
-// objects than it was given.
-type ConversionCountError = admission.CountError
-
-// ConversionRequest is a request to a conversion webhook.
-type ConversionRequest struct {
-	// CRD is the name of the CRD: crontabs.stable.example.com.
-	CRD string
-	// Webhook is the configuration in the CRD. It must not be modified.
-	Webhook *apiextensionsv1.WebhookConversion
-	// DesiredAPIVersion is the version to convert to: stable.example.com/v1.
-	DesiredAPIVersion string
-	// Objects are JSON objects, each with its own apiVersion.
-	Objects [][]byte
-}
-
-// Observer receives events. Its methods are called on the evaluating goroutine. They must be safe for concurrent use
-// and return quickly.
-type Observer interface {
-	// Compiled is called after a version of a CRD was compiled.
-	Compiled(ctx context.Context, event CompileEvent)
-	// Evaluated is called after an item was evaluated.
-	Evaluated(ctx context.Context, event EvaluationEvent)
-}
-
-// CompileEvent describes the compilation of one version.
-type CompileEvent struct {
-	CRD, Revision, Version string
-	Duration               time.Duration
-	// Bytes is the memory that the compiled version retains, without compiled patterns.
-	Bytes int64
-}
-
-// EvaluationEvent describes the evaluation of one item.
-type EvaluationEvent struct {
-	Call         Call
-	CRD, Version string
-	Duration     time.Duration
-	// Bytes is the size of the objects and the patch.
-	Bytes int
-	// Explained reports whether the item took the exact path instead of the fast path.
-	Explained bool
-	// Allowed and Violations describe a Verdict. They are zero for other calls.
-	Allowed    bool
-	Violations int
-	// Err is the error that was returned, if any.
-	Err error
-}
-
-// Call is the name of a method of Definition that evaluates an item.
-type Call string
-
-// The calls.
-const (
-	CallValidate Call = "Validate"
-	CallAdmit    Call = "Admit"
-	CallPrune    Call = "Prune"
-	CallDefault  Call = "Default"
-	CallRead     Call = "Read"
-	CallConvert  Call = "Convert"
-)
 
 // FieldValidation is the API server's parameter of that name: how unknown and duplicate fields are handled.
 type FieldValidation = admission.FieldValidation

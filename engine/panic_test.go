@@ -7,14 +7,19 @@ import (
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine/conversionwebhook"
+	"github.com/crdeval/crdeval/engine/host"
 )
 
 // panicsOnCall panics in every callback that Options have.
 type panicsOnCall struct{}
 
-func (panicsOnCall) Convert(context.Context, ConversionRequest) ([][]byte, error) { panic("injected") }
-func (panicsOnCall) Compiled(context.Context, CompileEvent)                       { panic("injected") }
-func (panicsOnCall) Evaluated(context.Context, EvaluationEvent)                   { panic("injected") }
+func (panicsOnCall) Convert(context.Context, conversionwebhook.Request) ([][]byte, error) {
+	panic("injected")
+}
+func (panicsOnCall) Compiled(context.Context, host.CompileEvent)     { panic("injected") }
+func (panicsOnCall) Evaluated(context.Context, host.EvaluationEvent) { panic("injected") }
 
 func injected(string) *Existing { panic("injected") }
 
@@ -56,7 +61,7 @@ func TestPanicsAreErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			err := call()
 			var e *Error
-			var cause *PanicError
+			var cause *host.PanicError
 			if !errors.As(err, &e) {
 				t.Fatalf("no *Error: %v", err)
 			}
@@ -70,14 +75,14 @@ func TestPanicsAreErrors(t *testing.T) {
 // TestRecoverAgain checks that a panic that is raised again keeps the stack of its goroutine.
 func TestRecoverAgain(t *testing.T) {
 	call := func(f func() error) (err error) {
-		defer Recover(&err)
+		defer host.Recover(&err)
 		return f()
 	}
 	ended := make(chan error)
 	go func() { ended <- call(injectedBelow) }()
-	cause, _ := errors.AsType[*PanicError](<-ended)
+	cause, _ := errors.AsType[*host.PanicError](<-ended)
 	err := call(func() error { panic(cause) })
-	if again, is := errors.AsType[*PanicError](err); !is || again != cause || !strings.Contains(string(again.Stack), "injectedBelow") {
+	if again, is := errors.AsType[*host.PanicError](err); !is || again != cause || !strings.Contains(string(again.Stack), "injectedBelow") {
 		t.Errorf("got %v", err)
 	}
 	if err := call(func() error { return nil }); err != nil {

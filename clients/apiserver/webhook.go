@@ -11,14 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apiserver/pkg/util/webhook"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/conversionwebhook"
 	"github.com/crdeval/crdeval/server/conversion/review"
 )
 
 // webhookTimeout bounds a call of a conversion webhook.
 const webhookTimeout = 30 * time.Second
 
-// WebhookConverter is an engine.Converter that calls each webhook that a CRD names, as API servers do.
+// WebhookConverter is a conversionwebhook.Converter that calls each webhook that a CRD names, as API servers do.
 type WebhookConverter struct{ clients webhook.ClientManager }
 
 // NewWebhookConverter returns a WebhookConverter for engine.Options of InProcess. services finds the address of a
@@ -43,8 +43,8 @@ func NewWebhookConverter(services webhook.ServiceResolver, authentication webhoo
 	return &WebhookConverter{clients}, nil
 }
 
-// Convert implements engine.Converter.
-func (c *WebhookConverter) Convert(ctx context.Context, r engine.ConversionRequest) ([][]byte, error) {
+// Convert implements conversionwebhook.Converter.
+func (c *WebhookConverter) Convert(ctx context.Context, r conversionwebhook.Request) ([][]byte, error) {
 	client, err := c.clients.HookClient(clientConfig(r))
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (c *WebhookConverter) Convert(ctx context.Context, r engine.ConversionReque
 }
 
 // clientConfig returns the address and the certificates of the webhook of a CRD.
-func clientConfig(r engine.ConversionRequest) webhook.ClientConfig {
+func clientConfig(r conversionwebhook.Request) webhook.ClientConfig {
 	from := r.Webhook.ClientConfig
 	c := webhook.ClientConfig{Name: "conversion_webhook_for_" + r.CRD}
 	if len(bytes.TrimSpace(from.CABundle)) > 0 {

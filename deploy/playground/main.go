@@ -10,14 +10,14 @@ import (
 	"runtime"
 	"syscall/js"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/server/editor/playground/report"
 )
 
 func main() {
 	// WebAssembly has one thread, and Go does not preempt a goroutine there. Timers, and with them deadlines, run only if
 	// the evaluation yields.
-	ctx := engine.WithHooks(context.Background(), &engine.Hooks{Checkpoint: runtime.Gosched})
+	ctx := host.WithHooks(context.Background(), &host.Hooks{Checkpoint: runtime.Gosched})
 	evaluator := new(report.Evaluator)
 	js.Global().Set("crdeval", map[string]any{
 		"evaluate": call(func(in report.Input) any { return evaluator.Evaluate(ctx, in) }),

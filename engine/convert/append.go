@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/value"
@@ -19,7 +20,7 @@ import (
 // an *engine.Error with ReasonConversionFailed, and names the object, the rule and the value.
 func Append(ctx context.Context, d *engine.Definition, dst, object []byte, version string, whole bool) (
 	_ []byte, err error) {
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	c := compiled.Of(d)
 	if c.Conversion == nil {
 		return nil, &engine.Error{Reason: engine.ReasonConversionUnavailable, Message: d.Name() + " has no conversion rules: compile it with Options.Conversion"}

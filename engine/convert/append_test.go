@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crdeval/crdeval/engine/conversionwebhook"
 	"github.com/crdeval/crdeval/engine/convert"
 
 	"github.com/crdeval/crdeval/engine/publish"
@@ -66,7 +67,7 @@ rules:
 // webhookOf converts objects by rules, behind a webhook.
 type webhookOf struct{ rules *engine.Definition }
 
-func (w webhookOf) Convert(ctx context.Context, q engine.ConversionRequest) ([][]byte, error) {
+func (w webhookOf) Convert(ctx context.Context, q conversionwebhook.Request) ([][]byte, error) {
 	_, version, _ := strings.Cut(q.DesiredAPIVersion, "/")
 	out := make([][]byte, len(q.Objects))
 	for i, o := range q.Objects {
@@ -205,7 +206,7 @@ func TestDeclaredConversionFails(t *testing.T) {
 		if name != "AppendConverted" {
 			preamble += "conversion webhook for example.com/v1beta1, Kind=Task failed: "
 		}
-		var e *engine.ConversionError
+		var e *conversionwebhook.Error
 		want := preamble + `Task b/a: from v1beta1 to v1: rules[0] (move): spec.host: "abc" is not valid`
 		err := do(valid)
 		if engine.ReasonOf(err) != engine.ReasonConversionFailed || !strings.HasPrefix(err.Error(), want) {

@@ -9,5 +9,5 @@
 //   - Append converts one object as a conversion webhook does: it changes nothing but what the rules change.
 //   - IsRules recognizes documents with rules among other manifests.
 //
-// CRDs with conversion webhooks need none of this: see engine.Converter.
+// CRDs with conversion webhooks need none of this: see conversionwebhook.Converter.
 package convert

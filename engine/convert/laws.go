@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/definition"
@@ -48,7 +49,7 @@ type Counterexample struct {
 // Counterexamples are shrunk. The result is nil without accepted rules. If n is less than 1, the error is
 // engine.ReasonInvalidArgument. Otherwise it is that of the context.
 func Test(ctx context.Context, d *engine.Definition, n int, seed uint64) (_ []Law, err error) {
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	t := tester{compiled.Of(d)}
 	if n < 1 {
 		return nil, compiled.Error(compiled.Invalid("n is %d: test at least 1 object", n))

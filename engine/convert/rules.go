@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/lens"
 	"github.com/crdeval/crdeval/engine/value"
@@ -12,7 +13,7 @@ import (
 // IsRules reports whether a document contains conversion rules: an object with the field crd and without kind and
 // apiVersion. It returns the value of crd. The error is an *engine.Error if the document cannot be read.
 func IsRules(doc engine.Document, l engine.Limits) (crd string, ok bool, err error) {
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	d := value.Acquire()
 	root, err := compiled.Document(doc).Parse(d, "document", l)
 	if err == nil && lens.IsFile(d, root) {

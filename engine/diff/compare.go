@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/compare"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
@@ -64,7 +65,7 @@ const MaxChanges = compare.MaxChanges
 // The error is an *engine.Error for a manifest that exceeds a limit or is not a readable CRD. A rejected new CRD is
 // compared as far as its form allows. If it cannot be decoded, there are no changes, and the Report says why.
 func Compare(ctx context.Context, old, new engine.Document, o engine.Options) (_ *Result, err error) {
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	before, err := readOld(old, o.Limits)
 	if err != nil {
 		return nil, err

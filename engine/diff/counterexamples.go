@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/goal"
 	"github.com/crdeval/crdeval/engine/internal/schema"
@@ -94,7 +95,7 @@ const MaxCounterexamples = 200
 // update of the old one, callers can compile it as a new CRD. The error is an *engine.Error.
 func Counterexamples(ctx context.Context, old, new *engine.Definition, result *Result, o SearchOptions) (
 	list []Counterexample, err error) {
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	if o.Tries < 0 {
 		return nil, invalid("Tries is %d: it must not be negative", o.Tries)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/diff"
+	"github.com/crdeval/crdeval/engine/host"
 )
 
 // TestPanicsAreErrors checks that a panic of a callback or a defect is an error with the stack.
@@ -30,7 +31,7 @@ func TestPanicsAreErrors(t *testing.T) {
 		},
 	} {
 		err := call()
-		cause, panicked := errors.AsType[*engine.PanicError](err)
+		cause, panicked := errors.AsType[*host.PanicError](err)
 		if engine.ReasonOf(err) != engine.ReasonInternal || !panicked || len(cause.Stack) == 0 {
 			t.Errorf("%s: %v", name, err)
 		}

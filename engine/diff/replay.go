@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 )
@@ -65,7 +66,7 @@ type ReplayResult struct {
 // result.
 func Replay(ctx context.Context, old, new *engine.Definition, items []engine.ObjectWrite, validation engine.FieldValidation) (
 	_ []ReplayResult, err error) {
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	if old == nil || new == nil {
 		return nil, invalid("a definition is missing: replay takes an old and a new one")
 	}

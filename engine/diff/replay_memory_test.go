@@ -9,6 +9,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/diff"
+	"github.com/crdeval/crdeval/engine/host"
 )
 
 // TestReplayWithoutMemory checks that a replay reports an error of the hook, wherever it occurs, and never a result that
@@ -26,7 +27,7 @@ func TestReplayWithoutMemory(t *testing.T) {
 	}
 	for last := 1; ; last++ {
 		calls := 0
-		found, err := diff.Replay(engine.WithHooks(t.Context(), &engine.Hooks{Grow: func(n int64) error {
+		found, err := diff.Replay(host.WithHooks(t.Context(), &host.Hooks{Grow: func(n int64) error {
 			if n > 0 {
 				calls++
 			}

@@ -4,6 +4,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/selector"
 	"github.com/crdeval/crdeval/engine/publish"
@@ -27,7 +28,7 @@ func (r *FieldReader) Names() []string { return r.fields.Names }
 // Read returns the fields of an object of the version as publish.Select does. It does not check kind and version. The
 // error of an object that an API server could not list has upstream's text.
 func (r *FieldReader) Read(object engine.Document, l engine.Limits) (list []publish.SelectableField, err error) {
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	doc := value.Acquire() // not released by defer: after a panic it must not return to the pool
 	root, err := compiled.Document(object).Parse(doc, "object", l)
 	if err == nil {

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/publish"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -40,7 +41,7 @@ const (
 func (p *TablePrinter) Print(
 	ctx context.Context, objects []engine.Document, o publish.TableOptions, appendObject func(dst []byte, i int) ([]byte, error),
 ) (_ []byte, err error) {
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	if o.Now.IsZero() {
 		o.Now = time.Now()
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/explain"
 	"github.com/crdeval/crdeval/engine/internal/openapi"
@@ -41,7 +42,7 @@ type ExplainOptions struct {
 // The error is INVALID_ARGUMENT for a request that cannot be parsed, an unknown TYPE, or an unknown field;
 // VERSION_NOT_FOUND or VERSION_NOT_SERVED for the APIVersion; LIMIT_EXCEEDED; ITEM_DEADLINE.
 func Explain(ctx context.Context, request string, o ExplainOptions, crds ...CRD) (_ string, err error) {
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	if o.MaxDepth < 0 || o.MaxDepth > 0 && !o.Recursive {
 		return "", invalid("MaxDepth must not be negative, and is for recursive explanations only")
 	}

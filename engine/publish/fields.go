@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/selector"
@@ -29,7 +30,7 @@ type SelectableField = selector.Field
 // metadata.namespace for namespaced objects, then those that the version declares, in its order. The caller must not
 // modify the slice.
 func SelectableFields(d *engine.Definition, version string) (_ []string, err error) {
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	v, err := compiled.Of(d).Served(version)
 	if err != nil {
 		return nil, compiled.Error(err)
@@ -45,7 +46,7 @@ func SelectableFields(d *engine.Definition, version string) (_ []string, err err
 // The error is an *engine.Error: INVALID_ARGUMENT for an object of another kind or version, OBJECT_REJECTED, with upstream's
 // text in its Rejection, for an object that an API server could not list.
 func Select(ctx context.Context, d *engine.Definition, version string, object engine.Document) (_ []SelectableField, err error) {
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	var list []SelectableField
 	err = compiled.Of(d).Inspect(ctx, version, compiled.Document(object), func(v *admission.Version, doc *value.Doc, root uint32) error {
 		var err error
@@ -75,7 +76,7 @@ type FieldSelector struct {
 // Rejection is the answer of an API server to a list with that selector: 400, BadRequest, "field label not supported:
 // spec.image".
 func ParseFieldSelector(d *engine.Definition, version, selector string) (_ *FieldSelector, err error) {
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	v, err := compiled.Of(d).Served(version)
 	if err != nil {
 		return nil, compiled.Error(err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/publish"
 )
 
@@ -33,7 +34,7 @@ func TestStopAtCheckpoint(t *testing.T) {
 		for last := 1; ; last = last*3/2 + 1 {
 			ctx, cancel := context.WithCancel(t.Context())
 			calls := 0
-			err := call(engine.WithHooks(ctx, &engine.Hooks{Checkpoint: func() {
+			err := call(host.WithHooks(ctx, &host.Hooks{Checkpoint: func() {
 				if calls++; calls == last {
 					cancel()
 				}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
@@ -47,7 +48,7 @@ type OpenAPI struct {
 // The error is VERSION_NOT_FOUND if no CRD serves the version, INVALID_ARGUMENT if two CRDs have the same kind there,
 // LIMIT_EXCEEDED, or ITEM_DEADLINE.
 func (o OpenAPI) V3(ctx context.Context, group, version string, crds ...CRD) (_ *OpenAPIDocument, err error) {
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	of := versionsOf(crds, func(v engine.VersionInfo) bool { return v.Served && v.Name == version })
 	of = slices.DeleteFunc(of, func(v publishedVersion) bool { return v.crd.Desired.Group != group })
 	if len(of) == 0 {
@@ -60,7 +61,7 @@ func (o OpenAPI) V3(ctx context.Context, group, version string, crds ...CRD) (_ 
 // V2 returns the part of the CRDs in what an API server returns at /openapi/v2: all served versions in one document. If
 // two have the same kind, the one with the later name is used. The error is LIMIT_EXCEEDED or ITEM_DEADLINE.
 func (o OpenAPI) V2(ctx context.Context, crds ...CRD) (_ *OpenAPIDocument, err error) {
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	of := versionsOf(crds, isServed)
 	return o.cached(ctx, openapi.V2Form, documentKey("", "v2", of), of)
 }
@@ -69,14 +70,14 @@ func (o OpenAPI) V2(ctx context.Context, crds ...CRD) (_ *OpenAPIDocument, err e
 // ownership, since objects may have managed fields of versions that are no longer served. Upstream's
 // managedfields.NewTypeConverter takes its components.schemas. Errors are those of V3.
 func (o OpenAPI) Models(ctx context.Context, crd CRD) (_ *OpenAPIDocument, err error) {
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	return o.document(ctx, openapi.V3Form, versionsOf([]CRD{crd}, func(engine.VersionInfo) bool { return true }))
 }
 
 // V3Index returns what an API server returns at /openapi/v3 for the CRDs: the URL of each document, with its
 // ETag as the hash. root is the prefix of the URLs, "" on an API server. Errors are those of V3.
 func (o OpenAPI) V3Index(ctx context.Context, root string, crds ...CRD) (_ *OpenAPIDocument, err error) {
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	members := map[schema.GroupVersion][]publishedVersion{}
 	for _, v := range versionsOf(crds, isServed) {
 		at := schema.GroupVersion{Group: v.crd.Desired.Group, Version: v.version}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/publish"
 )
 
@@ -34,7 +35,7 @@ func TestPanicsAreErrors(t *testing.T) {
 		"Explain":            func() error { _, err := publish.Explain(ctx, "x", publish.ExplainOptions{}, fails); return err },
 	} {
 		err := call()
-		cause, panicked := errors.AsType[*engine.PanicError](err)
+		cause, panicked := errors.AsType[*host.PanicError](err)
 		if engine.ReasonOf(err) != engine.ReasonInternal || !panicked || len(cause.Stack) == 0 {
 			t.Errorf("%s: %v", name, err)
 		}

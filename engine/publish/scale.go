@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/value"
@@ -23,7 +24,7 @@ import (
 // without a scale subresource. It is OBJECT_REJECTED, with the API server's answer in its Rejection, for an object without spec
 // replicas or with values of wrong types.
 func GetScale(ctx context.Context, d *engine.Definition, version string, object engine.Document) (_ []byte, err error) {
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	var text []byte
 	err = compiled.Of(d).Inspect(ctx, version, compiled.Document(object), func(v *admission.Version, doc *value.Doc, root uint32) error {
 		if v.Scale == nil {
@@ -68,7 +69,7 @@ func noScale(crd string, v *admission.Version) error {
 // its Rejection, for a Scale that cannot be decoded or belongs to another object, and for an object that has something else
 // than an object on the path.
 func SetScale(ctx context.Context, d *engine.Definition, version string, object, scale engine.Document) (_ []byte, err error) {
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	c := compiled.Of(d)
 	body, isYAML, err := compiled.Document(scale).Text("scale")
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/table"
@@ -64,7 +65,7 @@ type Table struct {
 // 8 MiB of cells as JSON; and TableOptions.MaxBytes.
 func TableOf(ctx context.Context, d *engine.Definition, version string, objects []engine.Document, o TableOptions) (
 	_ *Table, err error) {
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	c := compiled.Of(d)
 	v, err := c.Served(version)
 	switch {

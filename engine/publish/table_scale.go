@@ -9,6 +9,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/table"
@@ -29,7 +30,7 @@ var scaleColumns = table.CompileColumns([]apiextensionsv1.CustomResourceColumnDe
 // default of ResourceVersion is that of the object. Errors are those of TableOf and GetScale.
 func ScaleTable(ctx context.Context, d *engine.Definition, version string, object engine.Document, o TableOptions) (
 	_ *Table, err error) {
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	c := compiled.Of(d)
 	v, err := c.Served(version)
 	switch {

@@ -8,7 +8,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
@@ -22,7 +22,7 @@ type TextOptions = table.TextOptions
 // Text returns what `kubectl get` prints for the table, byte for byte. A table without rows prints nothing, not even
 // headings. Namespaces and labels are those of the objects in the rows, so they are empty with RowNone.
 func (t *Table) Text(ctx context.Context, o TextOptions) (_ []byte, err error) {
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	o.Namespaces = o.Namespaces && t.scope == apiextensionsv1.NamespaceScoped
 	return tableText(ctx, t.columns, len(t.ends), t.Row, t.kind, o)
 }
@@ -30,7 +30,7 @@ func (t *Table) Text(ctx context.Context, o TextOptions) (_ []byte, err error) {
 // TableText prints the JSON of a meta.k8s.io/v1 Table as Table.Text does. kind is what ShowKind prints:
 // CronTab.stable.example.com. The error is an *engine.Error: INVALID_ARGUMENT for other JSON.
 func TableText(ctx context.Context, table []byte, kind string, o TextOptions) (_ []byte, err error) {
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	var t struct {
 		Kind    string                         `json:"kind"`
 		Columns []metav1.TableColumnDefinition `json:"columnDefinitions"`

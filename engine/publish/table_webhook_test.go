@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/conversionwebhook"
 	"github.com/crdeval/crdeval/engine/publish"
 )
 
 // renamer is a conversion webhook that renames a field.
 type renamer struct{ bad []byte }
 
-func (r renamer) Convert(_ context.Context, q engine.ConversionRequest) ([][]byte, error) {
+func (r renamer) Convert(_ context.Context, q conversionwebhook.Request) ([][]byte, error) {
 	out := make([][]byte, len(q.Objects))
 	for i, object := range q.Objects {
 		if len(r.bad) > 0 && bytes.Contains(object, r.bad) {
@@ -44,7 +45,7 @@ spec: {group: example.com, scope: Namespaced, names: {plural: widgets, kind: Wid
 	for _, c := range []struct {
 		name, items string
 		o           publish.RowObject
-		by          engine.Converter
+		by          conversionwebhook.Converter
 		rows        string // parts, separated by spaces
 		err         string
 	}{

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/compare"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/goal"
@@ -96,7 +97,7 @@ func (c Constraint) String() string {
 // evaluated by Validate. Equal options give equal results, unless the generation is stopped. The error is an
 // *engine.Error for an unknown version, or if the context ends.
 func Generate(ctx context.Context, d *engine.Definition, o GenerateOptions) (_ *Samples, err error) {
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	of := compiled.Of(d)
 	o.Tries, o.Version = cmp.Or(o.Tries, DefaultTries), cmp.Or(o.Version, of.PreferredVersion())
 	if o.Tries < 0 || o.Valid < 0 || o.Invalid < 0 || o.Time < 0 {

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -177,7 +178,7 @@ func ptr[T any](v T) *T { return &v }
 // readAll calls read for each manifest, with several goroutines. A panic is the error of its manifest.
 func readAll(list []*Manifest, read func(*Manifest)) {
 	readOne := func(m *Manifest) {
-		defer engine.Recover(&m.Err)
+		defer host.Recover(&m.Err)
 		read(m)
 	}
 	var group sync.WaitGroup

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 )
 
 // TestReadPanics checks that a panic in a goroutine that reads manifests is the error of that manifest.
@@ -17,7 +18,7 @@ func TestReadPanics(t *testing.T) {
 		}
 		m.Kind = "B"
 	})
-	var cause *engine.PanicError
+	var cause *host.PanicError
 	if !errors.As(list[0].Err, &cause) || !strings.Contains(string(cause.Stack), "split_test.go") {
 		t.Errorf("got %v", list[0].Err)
 	}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/publish"
 	"github.com/crdeval/crdeval/engine/rules"
 
@@ -170,7 +171,7 @@ func (b *batch) evaluate(ctx context.Context, r *resolver, i int, f func(context
 			err = fmt.Errorf("item %d: %w", i, err)
 		}
 	}()
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	if err := ctx.Err(); err != nil {
 		return err
 	}

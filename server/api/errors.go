@@ -24,6 +24,8 @@ import (
 
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/conversionwebhook"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/value"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/flow"
@@ -191,7 +193,7 @@ func engineProblem(e *engine.Error) *Error {
 		p.Metadata["limit"] = name
 		p.Message += " (the limit " + name + ")"
 	}
-	if c := (*engine.ConversionError)(nil); errors.As(e, &c) {
+	if c := (*conversionwebhook.Error)(nil); errors.As(e, &c) {
 		p.Message = strings.Replace(p.Message, c.Preamble, "", 1) // no webhook was called
 		for name, text := range map[string]string{"crd": c.CRD, "from": c.From, "to": c.To, "rule": c.Rule, "path": c.Path} {
 			if text != "" {
@@ -225,7 +227,7 @@ func (f faults) problem(ctx context.Context, err error) *Error {
 		return p
 	}
 	attributes := []any{slog.Any("error", err)}
-	if p, is := errors.AsType[*engine.PanicError](err); is {
+	if p, is := errors.AsType[*host.PanicError](err); is {
 		attributes = append(attributes, slog.String("stack", string(p.Stack)))
 	}
 	f.log.ErrorContext(ctx, "internal error", attributes...)

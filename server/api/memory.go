@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/flow"
 )
@@ -48,5 +48,5 @@ func withMemory(ctx context.Context) context.Context {
 	if lease == nil {
 		return ctx
 	}
-	return engine.WithHooks(ctx, &engine.Hooks{Grow: func(n int64) error { return lease.TryGrow(flow.Tree, n) }})
+	return host.WithHooks(ctx, &host.Hooks{Grow: func(n int64) error { return lease.TryGrow(flow.Tree, n) }})
 }

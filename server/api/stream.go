@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/registry"
 )
@@ -134,7 +134,7 @@ func receiveFirst[M any](slot *streamSlot, receive func() (M, error)) (first M, 
 	var failed error
 	go func() { // ends with the call at the latest
 		defer close(received)
-		defer engine.Recover(&failed)
+		defer host.Recover(&failed)
 		m, failed = receive()
 	}()
 	select {
@@ -179,7 +179,7 @@ func (t *stream[M, R]) run(ctx context.Context, first M) error {
 
 // answerAll answers the first message and those that it receives.
 func (t *stream[M, R]) answerAll(ctx context.Context, m M) (err error) {
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	view := t.opened.view
 	for {
 		if err := t.answer(ctx, m, view); err != nil {

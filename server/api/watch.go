@@ -10,7 +10,7 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/registry"
 )
@@ -223,7 +223,7 @@ func (s *registryService) WatchCrds(
 func (s *registryService) watchCrds(
 	ctx context.Context, r *crdevalv1.WatchCrdsRequest, full bool, send func(*crdevalv1.WatchCrdsResponse) error,
 ) (err error) {
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	return s.registry.Watch(ctx, r.GetCatalog(), r.GetFromToken(), func(e registry.Event) (err error) {
 		c := e.CRD
 		if full && c != nil && e.Type != registry.Deleted {

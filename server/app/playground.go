@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/editor/playground"
 	"github.com/crdeval/crdeval/server/flow"
@@ -52,7 +52,7 @@ func (a *App) evaluateInput(ctx context.Context, call playground.Call, body []by
 	ctx = flow.WithKey(ctx, flow.Key{Tenant: a.gate.Caller(ctx), Flow: playgroundPath})
 	var lacking atomic.Pointer[error]
 	if lease := flow.LeaseOf(ctx); lease != nil {
-		ctx = engine.WithHooks(ctx, &engine.Hooks{Grow: func(n int64) error {
+		ctx = host.WithHooks(ctx, &host.Hooks{Grow: func(n int64) error {
 			err := lease.TryGrow(flow.Tree, n)
 			if err != nil {
 				lacking.CompareAndSwap(nil, &err)

@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/klog/v2"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/conversionwebhook"
 	"github.com/crdeval/crdeval/server/conversion/review"
 	"github.com/crdeval/crdeval/server/flow"
 )
@@ -73,7 +73,7 @@ const (
 	recovery    = 10 * time.Second
 )
 
-// Client calls conversion webhooks. It implements engine.Converter.
+// Client calls conversion webhooks. It implements conversionwebhook.Converter.
 type Client struct {
 	o       Options
 	codecs  runtime.NegotiatedSerializer
@@ -115,8 +115,8 @@ func New(o Options) (*Client, error) {
 // Close closes idle connections. Calls that run may open new ones.
 func (c *Client) Close() { c.clients.Purge() }
 
-// Convert implements engine.Converter. The conversions of a batch share calls: see Reserve.
-func (c *Client) Convert(ctx context.Context, r engine.ConversionRequest) ([][]byte, error) {
+// Convert implements conversionwebhook.Converter. The conversions of a batch share calls: see Reserve.
+func (c *Client) Convert(ctx context.Context, r conversionwebhook.Request) ([][]byte, error) {
 	if pool, of := flow.PoolOf(ctx), reservationOf(ctx); pool != nil && of != nil && len(r.Objects) == 1 {
 		reply, err := of.convert(ctx, pool, c, r)
 		return [][]byte{reply}, err
@@ -128,7 +128,7 @@ func (c *Client) Convert(ctx context.Context, r engine.ConversionRequest) ([][]b
 }
 
 // send calls a webhook.
-func (c *Client) send(ctx context.Context, r engine.ConversionRequest) ([][]byte, error) {
+func (c *Client) send(ctx context.Context, r conversionwebhook.Request) ([][]byte, error) {
 	call := Call{CRD: r.CRD, APIVersion: r.DesiredAPIVersion, Objects: len(r.Objects)}
 	webhook, err := c.client(r.Webhook.ClientConfig)
 	if err == nil {
@@ -144,7 +144,7 @@ func (c *Client) send(ctx context.Context, r engine.ConversionRequest) ([][]byte
 }
 
 // post sends a ConversionReview and checks the response.
-func (c *Client) post(ctx context.Context, webhook *client, r engine.ConversionRequest) ([][]byte, error) {
+func (c *Client) post(ctx context.Context, webhook *client, r conversionwebhook.Request) ([][]byte, error) {
 	id := uuid.NewUUID()
 	request, response, err := review.New(r, id)
 	if err != nil {

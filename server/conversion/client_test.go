@@ -17,7 +17,7 @@ import (
 	"go.uber.org/goleak"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/conversionwebhook"
 	"github.com/crdeval/crdeval/server/testcert"
 )
 
@@ -98,8 +98,8 @@ func local(t *testing.T, o Options) *Client {
 	return c
 }
 
-func request(w *apiextensionsv1.WebhookConversion, objects ...string) engine.ConversionRequest {
-	r := engine.ConversionRequest{CRD: "things.example.com", Webhook: w, DesiredAPIVersion: "example.com/v1"}
+func request(w *apiextensionsv1.WebhookConversion, objects ...string) conversionwebhook.Request {
+	r := conversionwebhook.Request{CRD: "things.example.com", Webhook: w, DesiredAPIVersion: "example.com/v1"}
 	for _, o := range objects {
 		r.Objects = append(r.Objects, []byte(o))
 	}

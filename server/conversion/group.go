@@ -7,7 +7,8 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/conversionwebhook"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/server/flow"
 )
 
@@ -32,7 +33,7 @@ type target struct {
 // call is a call of a webhook. replies and err are set before its items are resumed.
 type call struct {
 	ctx     context.Context //nolint:containedctx // of the batch
-	request engine.ConversionRequest
+	request conversionwebhook.Request
 	items   []*flow.Parked // nil elements do not wait any more
 	left    int            // items that still wait
 	cancel  context.CancelFunc
@@ -42,7 +43,7 @@ type call struct {
 }
 
 // convert adds an object to a call and waits for its end. A panic of the call is raised again.
-func (r *reservation) convert(ctx context.Context, pool *flow.Pool, c *Client, q engine.ConversionRequest) ([]byte, error) {
+func (r *reservation) convert(ctx context.Context, pool *flow.Pool, c *Client, q conversionwebhook.Request) ([]byte, error) {
 	g := &r.group
 	item := pool.Park(weigh(q.Objects[0]))
 	g.mu.Lock()
@@ -67,7 +68,7 @@ func (r *reservation) convert(ctx context.Context, pool *flow.Pool, c *Client, q
 	if err := pool.Await(ctx, item, func() { g.abandon(shared, i) }); err != nil {
 		return nil, err
 	}
-	if p, is := errors.AsType[*engine.PanicError](shared.err); is {
+	if p, is := errors.AsType[*host.PanicError](shared.err); is {
 		panic(p)
 	}
 	if shared.err != nil {
@@ -115,11 +116,11 @@ func (g *group) end(c *call, replies [][]byte, err error) (waiting []*flow.Parke
 }
 
 // send calls the webhook.
-func (t *target) send(ctx context.Context, r engine.ConversionRequest) (replies [][]byte, err error) {
-	defer engine.Recover(&err)
+func (t *target) send(ctx context.Context, r conversionwebhook.Request) (replies [][]byte, err error) {
+	defer host.Recover(&err)
 	replies, err = t.converter.send(ctx, r)
 	if n := len(r.Objects); err == nil && len(replies) != n {
-		err = &engine.ConversionCountError{Got: len(replies), Want: n}
+		err = &conversionwebhook.CountError{Got: len(replies), Want: n}
 	}
 	return replies, err
 }

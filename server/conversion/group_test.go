@@ -12,7 +12,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/server/flow"
 )
 
@@ -112,7 +112,7 @@ func TestGroupCallPanics(t *testing.T) {
 	var raised atomic.Int64
 	err := run(t.Context(), 2, 10, func(ctx context.Context, i int) {
 		defer func() {
-			if p, is := recover().(*engine.PanicError); is && strings.Contains(string(p.Stack), "panickingObserve") {
+			if p, is := recover().(*host.PanicError); is && strings.Contains(string(p.Stack), "panickingObserve") {
 				raised.Add(1)
 			}
 		}()

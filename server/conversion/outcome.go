@@ -10,7 +10,7 @@ import (
 	"github.com/sony/gobreaker/v2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/conversionwebhook"
 )
 
 // Outcome is the result of a call of a webhook.
@@ -69,7 +69,7 @@ func outcomeOf(ctx context.Context, err error) Outcome {
 		return Converted
 	case errors.As(err, &f):
 		return f.outcome
-	case errors.Is(err, engine.ErrConversionFailed):
+	case errors.Is(err, conversionwebhook.ErrFailed):
 		return Failed
 	case ctx.Err() != nil:
 		return Cancelled

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/conversionwebhook"
 )
 
 // TestBreakerOutcomes checks which failures open the circuit breaker.
@@ -51,7 +51,7 @@ func TestBreakerOutcomes(t *testing.T) {
 			if err == nil {
 				t.Fatalf("%s: no error", e.name)
 			}
-			if failed := errors.Is(err, engine.ErrConversionFailed); failed != (e.name == "failure") {
+			if failed := errors.Is(err, conversionwebhook.ErrFailed); failed != (e.name == "failure") {
 				t.Errorf("%s: %v, ErrConversionFailed: %v", e.name, err, failed)
 			}
 		}

@@ -10,7 +10,7 @@ type background struct {
 	ended    bool
 }
 
-// background implements engine.Hooks.Background. The work becomes long work and waits until it has a seat as such.
+// background implements host.Hooks.Background. The work becomes long work and waits until it has a seat as such.
 func (w *Work) background() (abandon, end func()) {
 	b := &background{w: w}
 	s := w.s

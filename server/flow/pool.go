@@ -6,7 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 )
 
 // maxParked bounds the memory of the items of a batch that are parked, in bytes. The last item can exceed it.
@@ -76,7 +76,7 @@ func (p *Pool) work() {
 
 // evaluate evaluates items until none is left.
 func (p *Pool) evaluate() (err error) {
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	w := p.s.Start(p.ctx)
 	defer w.Close()
 	w.pool = p

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 )
 
 // TestRunItemsPanics checks that RunItems returns a panic of each of its functions, on any goroutine, and starts no
@@ -25,7 +25,7 @@ func TestRunItemsPanics(t *testing.T) {
 			ouch("newWorker")
 			return func(int) { evaluated.Add(1); ouch("evaluate") }
 		})
-		if p, is := errors.AsType[*engine.PanicError](err); !is || p.Value != "ouch" || !strings.Contains(string(p.Stack), "pool_test.go") {
+		if p, is := errors.AsType[*host.PanicError](err); !is || p.Value != "ouch" || !strings.Contains(string(p.Stack), "pool_test.go") {
 			t.Errorf("%s: %v", where, err)
 		}
 		if n := evaluated.Load(); where == "evaluate" && n > 4 {

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 )
 
 // Key names a flow. CPU time is shared equally between tenants, and within a tenant between its flows.
@@ -32,7 +32,7 @@ type Work struct {
 	key          Key
 	pool         *Pool // of the batch, or nil
 	tenant, flow *node
-	hooks        engine.Hooks
+	hooks        host.Hooks
 	within       context.Context // of the call, with the work and its hooks
 	ctx          context.Context // ends when the time of the item is over, too
 	cancel       context.CancelCauseFunc
@@ -78,8 +78,8 @@ func (s *Scheduler) newWork(ctx context.Context, limit time.Duration) *Work {
 	w.key, _ = ctx.Value(keyKey{}).(Key)
 	w.pool = PoolOf(ctx)
 	w.work = w
-	w.hooks = engine.Hooks{Checkpoint: w.checkpoint, Background: w.background}
-	w.within = engine.WithHooks(workContext{ctx, w}, &w.hooks)
+	w.hooks = host.Hooks{Checkpoint: w.checkpoint, Background: w.background}
+	w.within = host.WithHooks(workContext{ctx, w}, &w.hooks)
 	w.renew()
 	return w
 }

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/value"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
@@ -84,7 +85,7 @@ func statusOf(err error) *status.Status {
 	if escape, ok := errors.AsType[*runtime.HTTPStatusError](err); ok && escape.HTTPStatus == http.StatusBadRequest {
 		err = invalid("%v", escape)
 	}
-	if _, is := errors.AsType[*engine.PanicError](err); is {
+	if _, is := errors.AsType[*host.PanicError](err); is {
 		err = failure(crdevalv1.ErrorReason_ERROR_REASON_INTERNAL, "internal error: see the log of the server", nil)
 	}
 	st := status.Convert(err)
@@ -135,7 +136,7 @@ func appendStatus(dst []byte, st *status.Status) []byte {
 
 // raise raises the first panic of goroutines of a request again in the goroutine of the request, where it is logged.
 func raise(errs ...error) {
-	if p, is := errors.AsType[*engine.PanicError](errors.Join(errs...)); is {
+	if p, is := errors.AsType[*host.PanicError](errors.Join(errs...)); is {
 		panic(p)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/flow"
 )
@@ -63,7 +63,7 @@ func TestPanicsOfStreams(t *testing.T) {
 				t.Errorf("got %s", got)
 			}
 			defer func() {
-				p, is := recover().(*engine.PanicError)
+				p, is := recover().(*host.PanicError)
 				if !is || p.Value != "a secret of the server" || !strings.Contains(string(p.Stack), "stream_panic_test.go") {
 					t.Errorf("raised: %v", p)
 				}

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
@@ -63,7 +64,7 @@ func newStreamReader(body io.Reader, max int64, held *reservation, yaml, bare bo
 
 // read reads the body to its end. After an error it discards the rest.
 func (s *streamReader) read(ctx context.Context) (err error) {
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	err = s.readItems(ctx)
 	s.ended <- err
 	_ = s.to.CloseSend() // never fails
@@ -75,7 +76,7 @@ func (s *streamReader) read(ctx context.Context) (err error) {
 
 // readItems returns nil at the end of the body, and when the call has ended: receiving returns why.
 func (s *streamReader) readItems(ctx context.Context) (err error) {
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	for {
 		if len(s.items) > 0 && (len(s.items) == messageItems || s.bytes >= messageBytes || !s.from.ready()) && s.flush() != nil {
 			return nil // the call has ended

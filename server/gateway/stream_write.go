@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
@@ -92,7 +92,7 @@ func (s *streamReader) writeResults(ctx context.Context, lines chan<- []byte) er
 // resultLines receives a message of results. It returns their lines, of which the first has an index, and their number.
 // The error is io.EOF after the last message, and when ctx has ended.
 func (s *streamReader) resultLines(ctx context.Context, index int64) (text []byte, n int64, err error) {
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	results, err := s.to.receive()
 	for _, result := range results {
 		at := <-s.records // sent before its item
@@ -194,7 +194,7 @@ func writeEvents(ctx context.Context, stream events, first *crdevalv1.WatchCrdsR
 
 // eventLine returns the line of an event, or of the next one if it is nil.
 func eventLine(stream events, event *crdevalv1.WatchCrdsResponse) (text []byte, err error) {
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	if event == nil {
 		if event, err = stream.Recv(); err != nil {
 			return nil, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/convert"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/server/flow"
 )
 
@@ -96,7 +97,7 @@ func waitForMemory(ctx context.Context, lease *flow.Lease) context.Context {
 	if lease == nil {
 		return ctx
 	}
-	return engine.WithHooks(ctx, &engine.Hooks{Grow: func(n int64) error {
+	return host.WithHooks(ctx, &host.Hooks{Grow: func(n int64) error {
 		err := lease.TryGrow(flow.Tree, n)
 		if !errors.Is(err, flow.ErrNoMemory) {
 			return err

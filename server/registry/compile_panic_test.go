@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 )
 
 // panickingObserver panics in every compilation, as a fault of the compiler would.
-type panickingObserver struct{ engine.Observer }
+type panickingObserver struct{ host.Observer }
 
-func (panickingObserver) Compiled(context.Context, engine.CompileEvent) {
+func (panickingObserver) Compiled(context.Context, host.CompileEvent) {
 	panic("a fault of the compiler")
 }
 
@@ -57,7 +58,7 @@ func TestSubmissionPanics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, is := errors.AsType[*engine.PanicError](done[0].Err); !is || !strings.Contains(string(p.Stack), "compile_panic_test.go") {
+	if p, is := errors.AsType[*host.PanicError](done[0].Err); !is || !strings.Contains(string(p.Stack), "compile_panic_test.go") {
 		t.Errorf("got %v", done[0].Err)
 	}
 	if engine.ReasonOf(done[1].Err) != engine.ReasonManifestUnreadable {

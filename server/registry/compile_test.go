@@ -13,6 +13,7 @@ import (
 
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/server/flow"
 )
 
@@ -76,11 +77,11 @@ func manyRules(last string) engine.Document {
 
 // compileObserver calls a function when a version was compiled.
 type compileObserver struct {
-	engine.Observer
+	host.Observer
 	compiled func()
 }
 
-func (o compileObserver) Compiled(context.Context, engine.CompileEvent) { o.compiled() }
+func (o compileObserver) Compiled(context.Context, host.CompileEvent) { o.compiled() }
 
 // TestRecompilationMemory checks that a caller that makes the cache compile revisions again is charged for each
 // compilation, also if the call ends before the compilation.

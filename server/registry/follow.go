@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 )
 
 // errNotWatched is the state before the first connection.
@@ -68,7 +68,7 @@ func (r *Registry) follow() {
 // watchStore applies commits until the watch fails or a commit cannot be decoded. reload is true if the store must be
 // loaded before the next watch.
 func (r *Registry) watchStore(ctx context.Context) (reload bool, err error) {
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	connected := func() {
@@ -99,7 +99,7 @@ func (r *Registry) watchStore(ctx context.Context) (reload bool, err error) {
 // warn logs an error, with the stack of a panic.
 func (r *Registry) warn(ctx context.Context, message string, err error) {
 	attributes := []any{"error", err}
-	if p, is := errors.AsType[*engine.PanicError](err); is {
+	if p, is := errors.AsType[*host.PanicError](err); is {
 		attributes = append(attributes, "stack", string(p.Stack))
 	}
 	r.Log.WarnContext(ctx, message, attributes...)

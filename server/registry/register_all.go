@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 )
 
 // Submission is one of several manifests to register.
@@ -128,7 +129,7 @@ func (r *Registry) compileAll(ctx context.Context, catalog string, list []Submis
 }
 
 func (r *Registry) compileSubmission(ctx context.Context, catalog string, s Submission) (_ *candidate, err error) {
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}

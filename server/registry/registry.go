@@ -34,6 +34,7 @@ import (
 
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/server/flow"
 )
 
@@ -204,7 +205,7 @@ func (r *Registry) load(ctx context.Context, current *snapshot) (*snapshot, []ch
 
 // reload replaces the snapshot by the contents of the store.
 func (r *Registry) reload(ctx context.Context) (err error) {
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	next, changes, err := r.load(ctx, r.snapshot.Load())
 	if err == nil {
 		r.publish(next, changes)

@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/conversionwebhook"
 	"github.com/crdeval/crdeval/server/conversion"
 	"github.com/crdeval/crdeval/server/webhook"
 )
@@ -111,7 +112,7 @@ func TestReviewedObjects(t *testing.T) {
 	defer func() { _ = tel.Close(context.Background()) }()
 	synctest.Test(t, func(t *testing.T) {
 		observe := tel.ObserveReviewedObjects()
-		failed := &engine.ConversionError{CRD: "a.example.com", From: "v1", To: "v2", Rule: "rules[1] (values)", Path: "spec.mode"}
+		failed := &conversionwebhook.Error{CRD: "a.example.com", From: "v1", To: "v2", Rule: "rules[1] (values)", Path: "spec.mode"}
 		see := func(crd string, failures int) {
 			observe(t.Context(), webhook.Observation{Catalog: "c", CRD: crd, Objects: 10, Failed: failures,
 				Reason: engine.ReasonConversionFailed, Conversion: failed})

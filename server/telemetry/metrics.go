@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/crdeval/crdeval/cache"
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/server/access/audit"
 	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/registry"
@@ -117,7 +117,7 @@ func (t *Telemetry) ObserveInFlight(state func() flow.LimiterState) {
 	gauge(t, "crdeval.calls.limit", "{call}",
 		"Adaptive limit of active calls. It is enforced when calls exceed it for longer than a burst.", func() int { return state().Limit })
 	gauge(t, "crdeval.rules.left_behind", "{rule}",
-		"Rules that are still being compiled or evaluated although their calls have ended.", engine.LeftBehind)
+		"Rules that are still being compiled or evaluated although their calls have ended.", host.LeftBehind)
 }
 
 // ObserveScheduler publishes the seats of the scheduler, and the work that holds them or waits for them.
@@ -234,7 +234,7 @@ var (
 	compileBuckets    = []float64{1e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 1e-2, 2.5e-2, 5e-2, 0.1, 0.5, 1, 5}
 )
 
-// Engine implements engine.Observer.
+// Engine implements host.Observer.
 type Engine struct {
 	evaluations, compiles metric.Float64Histogram
 	attributes            map[outcome][]metric.RecordOption // built once: recording an evaluation does not allocate
@@ -243,10 +243,10 @@ type Engine struct {
 	bytes, explained, violations atomic.Int64
 }
 
-var _ engine.Observer = (*Engine)(nil)
+var _ host.Observer = (*Engine)(nil)
 
 type outcome struct {
-	call  engine.Call
+	call  host.Call
 	value string
 }
 
@@ -269,8 +269,8 @@ func (t *Telemetry) NewEngine() *Engine {
 			metric.WithDescription("Duration of the compilation of one version of a CRD."),
 			metric.WithExplicitBucketBoundaries(compileBuckets...))),
 	}
-	for _, call := range []engine.Call{engine.CallValidate, engine.CallAdmit, engine.CallPrune, engine.CallDefault,
-		engine.CallRead, engine.CallConvert} {
+	for _, call := range []host.Call{host.Validate, host.Admit, host.Prune, host.Default,
+		host.Read, host.Convert} {
 		for _, value := range []string{outcomeAllowed, outcomeRejected, outcomeDone, outcomeError} {
 			set := attribute.NewSet(attribute.String("call", string(call)), attribute.String("outcome", value))
 			e.attributes[outcome{call, value}] = []metric.RecordOption{metric.WithAttributeSet(set)}
@@ -282,20 +282,20 @@ func (t *Telemetry) NewEngine() *Engine {
 	return e
 }
 
-// Compiled implements engine.Observer.
-func (e *Engine) Compiled(ctx context.Context, event engine.CompileEvent) {
+// Compiled implements host.Observer.
+func (e *Engine) Compiled(ctx context.Context, event host.CompileEvent) {
 	e.compiles.Record(ctx, event.Duration.Seconds())
 }
 
-// Evaluated implements engine.Observer.
-func (e *Engine) Evaluated(ctx context.Context, event engine.EvaluationEvent) {
+// Evaluated implements host.Observer.
+func (e *Engine) Evaluated(ctx context.Context, event host.EvaluationEvent) {
 	value := outcomeDone
 	switch {
 	case event.Err != nil:
 		value = outcomeError
 	case event.Allowed:
 		value = outcomeAllowed
-	case event.Call == engine.CallValidate || event.Call == engine.CallAdmit:
+	case event.Call == host.Validate || event.Call == host.Admit:
 		value = outcomeRejected
 	}
 	e.evaluations.Record(ctx, event.Duration.Seconds(), e.attributes[outcome{event.Call, value}]...)

@@ -21,7 +21,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/crdeval/crdeval/cache"
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/server/registry"
 	"github.com/crdeval/crdeval/server/registry/directory"
 	"github.com/crdeval/crdeval/server/transport"
@@ -110,13 +110,13 @@ func grep(text, word string) string {
 func TestEngineInstruments(t *testing.T) {
 	tel := newTelemetry(t)
 	e := tel.NewEngine()
-	e.Compiled(t.Context(), engine.CompileEvent{Duration: time.Millisecond})
-	e.Evaluated(t.Context(), engine.EvaluationEvent{Call: engine.CallValidate, Allowed: true, Bytes: 100, Duration: time.Microsecond})
-	e.Evaluated(t.Context(), engine.EvaluationEvent{Call: engine.CallValidate, Bytes: 50, Violations: 3, Explained: true})
-	e.Evaluated(t.Context(), engine.EvaluationEvent{Call: engine.CallAdmit, Allowed: true})
-	e.Evaluated(t.Context(), engine.EvaluationEvent{Call: engine.CallAdmit})
-	e.Evaluated(t.Context(), engine.EvaluationEvent{Call: engine.CallRead})
-	e.Evaluated(t.Context(), engine.EvaluationEvent{Call: engine.CallRead, Err: errors.New("x")})
+	e.Compiled(t.Context(), host.CompileEvent{Duration: time.Millisecond})
+	e.Evaluated(t.Context(), host.EvaluationEvent{Call: host.Validate, Allowed: true, Bytes: 100, Duration: time.Microsecond})
+	e.Evaluated(t.Context(), host.EvaluationEvent{Call: host.Validate, Bytes: 50, Violations: 3, Explained: true})
+	e.Evaluated(t.Context(), host.EvaluationEvent{Call: host.Admit, Allowed: true})
+	e.Evaluated(t.Context(), host.EvaluationEvent{Call: host.Admit})
+	e.Evaluated(t.Context(), host.EvaluationEvent{Call: host.Read})
+	e.Evaluated(t.Context(), host.EvaluationEvent{Call: host.Read, Err: errors.New("x")})
 	wantMetrics(t, tel,
 		`crdeval_evaluation_duration_seconds_count{call="Validate",outcome="allowed"} 1`,
 		`crdeval_evaluation_duration_seconds_count{call="Validate",outcome="rejected"} 1`,
@@ -208,7 +208,7 @@ func TestConcurrentReaders(t *testing.T) {
 func TestEvaluatedAllocatesLittle(t *testing.T) {
 	tel := newTelemetry(t)
 	e := tel.NewEngine()
-	event := engine.EvaluationEvent{Call: engine.CallValidate, Allowed: true, Bytes: 100, Duration: time.Microsecond}
+	event := host.EvaluationEvent{Call: host.Validate, Allowed: true, Bytes: 100, Duration: time.Microsecond}
 	ctx := t.Context()
 	if n := testing.AllocsPerRun(100, func() { e.Evaluated(ctx, event) }); n > 1 {
 		t.Errorf("%v allocations an evaluation", n)
@@ -270,7 +270,7 @@ func TestExportByEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	tel.StartBuild(t.Context())(errors.New("x"))
-	tel.NewEngine().Compiled(t.Context(), engine.CompileEvent{})
+	tel.NewEngine().Compiled(t.Context(), host.CompileEvent{})
 	if err := tel.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -306,7 +306,7 @@ func BenchmarkEvaluated(b *testing.B) {
 		b.Fatal(err)
 	}
 	e := tel.NewEngine()
-	event := engine.EvaluationEvent{Call: engine.CallValidate, Allowed: true, Bytes: 100, Duration: 5 * time.Microsecond}
+	event := host.EvaluationEvent{Call: host.Validate, Allowed: true, Bytes: 100, Duration: 5 * time.Microsecond}
 	b.ReportAllocs()
 	for b.Loop() {
 		e.Evaluated(b.Context(), event)

@@ -10,7 +10,7 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
@@ -71,7 +71,7 @@ func (s *reflectionStream) RecvMsg(m any) error {
 	defer idle.Stop()
 	select {
 	case err := <-received:
-		if p, is := errors.AsType[*engine.PanicError](err); is {
+		if p, is := errors.AsType[*host.PanicError](err); is {
 			panic(p)
 		}
 		return err
@@ -83,6 +83,6 @@ func (s *reflectionStream) RecvMsg(m any) error {
 
 // receive receives a message.
 func (s *reflectionStream) receive(m any) (err error) {
-	defer engine.Recover(&err)
+	defer host.Recover(&err)
 	return s.ServerStream.RecvMsg(m)
 }

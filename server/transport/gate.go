@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/tap"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/flow"
@@ -152,7 +152,7 @@ func statusError(reason crdevalv1.ErrorReason, message string, metadata map[stri
 
 // stackOf returns the stack of a panic that was recovered just now.
 func stackOf(p any) string {
-	if other, ok := p.(*engine.PanicError); ok { // of another goroutine
+	if other, ok := p.(*host.PanicError); ok { // of another goroutine
 		return string(other.Stack)
 	}
 	return string(debug.Stack())

@@ -10,7 +10,9 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/crdeval/crdeval/engine/conversionwebhook"
 	"github.com/crdeval/crdeval/engine/convert"
+	"github.com/crdeval/crdeval/engine/host"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -74,7 +76,7 @@ type Observation struct {
 	Objects, Failed int
 	// Reason is why the first of these objects cannot be converted. Conversion has details if they are known, or is nil.
 	Reason     engine.Reason
-	Conversion *engine.ConversionError
+	Conversion *conversionwebhook.Error
 }
 
 // ConvertMethod is the name of Convert for access control, logs and metrics.
@@ -199,7 +201,7 @@ func (r *Conversion) convert(ctx context.Context, s *flow.Scheduler, d *engine.D
 	_, version, _ := strings.Cut(r.DesiredAPIVersion, "/")
 	var next atomic.Int64
 	convertParts := func() (err error) {
-		defer engine.Recover(&err)
+		defer host.Recover(&err)
 		work := s.Start(ctx)
 		defer work.Close()
 		for i := next.Add(1) - 1; i < int64(len(parts)) && err == nil; i = next.Add(1) - 1 {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/server/flow"
 )
 
@@ -23,7 +24,7 @@ func TestPanicOfAPart(t *testing.T) {
 		Reserve: func(int64) error { panic("ouch") },
 	}
 	err = r.convert(t.Context(), flow.New(flow.Options{Seats: 4}), d, split(r.Objects))
-	if p, is := errors.AsType[*engine.PanicError](err); !is || !strings.Contains(string(p.Stack), "convert_panic_test.go") {
+	if p, is := errors.AsType[*host.PanicError](err); !is || !strings.Contains(string(p.Stack), "convert_panic_test.go") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
 	"github.com/crdeval/crdeval/engine/conformance/suites/writes"
+	"github.com/crdeval/crdeval/engine/conversionwebhook"
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/plan"
@@ -23,7 +24,7 @@ import (
 // Engine is the engine as the subject of a run.
 type Engine struct {
 	// Converter calls conversion webhooks. Nil means that they cannot be called.
-	Converter engine.Converter
+	Converter conversionwebhook.Converter
 	// Conversion are the conversion rules of the CRD, which replace its webhook. It may be absent.
 	Conversion engine.Document
 }

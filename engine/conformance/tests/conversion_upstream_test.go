@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crdeval/crdeval/engine/conversionwebhook"
 	"github.com/crdeval/crdeval/engine/publish"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -159,7 +160,7 @@ func conversionCRD(t *testing.T, group, kind string, conversion any, versions ..
 	}))
 }
 
-func newSession(t *testing.T, manifest []byte, wrap func(engine.Converter) engine.Converter) conversion.Session {
+func newSession(t *testing.T, manifest []byte, wrap func(conversionwebhook.Converter) conversionwebhook.Converter) conversion.Session {
 	t.Helper()
 	s, err := conversion.NewSession(manifest, wrap)
 	if err != nil {
@@ -334,7 +335,7 @@ func (h *fake) replayRequest(t *testing.T, r upstreamtests.Row) {
 	defer client.Close()
 	const object = `{"apiVersion":"foo/v2","Kind":"Widget"}`
 	h.answer = respond(json.RawMessage(object))
-	_, err = client.Convert(t.Context(), engine.ConversionRequest{
+	_, err = client.Convert(t.Context(), conversionwebhook.Request{
 		Webhook:           &apiextensionsv1.WebhookConversion{ClientConfig: &h.config, ConversionReviewVersions: r.Rules},
 		DesiredAPIVersion: "foo/v1", Objects: [][]byte{[]byte(object)},
 	})

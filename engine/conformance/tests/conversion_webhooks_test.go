@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
 	"github.com/crdeval/crdeval/engine/conformance/suites/conversion"
 	"github.com/crdeval/crdeval/engine/conformance/upstreamtests"
+	"github.com/crdeval/crdeval/engine/conversionwebhook"
 )
 
 // The tests in this file replay upstream's integration test with upstream's own webhooks, which run in another process.
@@ -194,11 +194,11 @@ func (p *replay) about(t *testing.T, version, old string, subresources bool) {
 
 // desired records the versions that a webhook is asked for.
 type desired struct {
-	engine.Converter
+	conversionwebhook.Converter
 	versions map[string]int
 }
 
-func (d desired) Convert(ctx context.Context, r engine.ConversionRequest) ([][]byte, error) {
+func (d desired) Convert(ctx context.Context, r conversionwebhook.Request) ([][]byte, error) {
 	d.versions[r.DesiredAPIVersion]++
 	return d.Converter.Convert(ctx, r)
 }
@@ -209,7 +209,7 @@ func replayUnusedVersions(t *testing.T, r upstreamtests.Row) {
 	asked := map[string]int{}
 	p := &replay{row: r}
 	p.session = newSession(t, webhookManifest(t, r, "v1beta1", []byte(r.Texts[1])),
-		func(c engine.Converter) engine.Converter { return desired{c, asked} })
+		func(c conversionwebhook.Converter) conversionwebhook.Converter { return desired{c, asked} })
 	p.store(t, []byte(encoded(t, p.object(t, "v1beta1", "marker"))))
 	for _, version := range servedVersions {
 		p.about(t, version, p.stored[0], true)

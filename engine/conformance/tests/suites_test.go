@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
 	"github.com/crdeval/crdeval/engine/conformance/suites/conversion"
 	"github.com/crdeval/crdeval/engine/conformance/suites/diffs"
@@ -15,6 +14,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/suites/scale"
 	"github.com/crdeval/crdeval/engine/conformance/suites/selectors"
 	"github.com/crdeval/crdeval/engine/conformance/suites/tables"
+	"github.com/crdeval/crdeval/engine/conversionwebhook"
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
@@ -114,9 +114,9 @@ func TestConversion(t *testing.T) {
 }
 
 // unchanging is a client of webhooks that returns the objects of the request.
-type unchanging struct{ engine.Converter }
+type unchanging struct{ conversionwebhook.Converter }
 
-func (u unchanging) Convert(ctx context.Context, r engine.ConversionRequest) ([][]byte, error) {
+func (u unchanging) Convert(ctx context.Context, r conversionwebhook.Request) ([][]byte, error) {
 	if _, err := u.Converter.Convert(ctx, r); err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (u unchanging) Convert(ctx context.Context, r engine.ConversionRequest) ([]
 // TestConversionNotices checks that the suite notices a wrong client.
 func TestConversionNotices(t *testing.T) {
 	n := conversion.Run(conversion.Options{Options: runner.Options{N: 100, Seed: 1, Limit: 1},
-		Wrap: func(c engine.Converter) engine.Converter { return unchanging{c} }})
+		Wrap: func(c conversionwebhook.Converter) conversionwebhook.Converter { return unchanging{c} }})
 	if !n.Failed() {
 		t.Error(n.String())
 	}

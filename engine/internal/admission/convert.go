@@ -18,20 +18,13 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crdeval/crdeval/engine/conversionwebhook"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Converter calls a CRD's webhook. It returns one object as JSON for each object it is given.
 type Converter func(ctx context.Context, crd string, webhook *apiextensionsv1.WebhookConversion, desired string,
 	objects [][]byte) ([][]byte, error)
-
-// CountError says that a webhook returned another number of objects than it was given.
-type CountError struct{ Got, Want int }
-
-// Error returns the text of an API server without its start.
-func (e *CountError) Error() string {
-	return fmt.Sprintf("returned %d objects, expected %d", e.Got, e.Want)
-}
 
 // convert converts the object to a version and coerces it to that version's schema. It does not default, and it rejects
 // malformed metadata.
@@ -244,16 +237,16 @@ func (p *pass) callWebhook(to string, object []byte) ([]byte, error) {
 			"and no converter is configured: objects of %v cannot be converted to %s", p.def.Name, p.of, to))
 	}
 	replies, err := p.def.Converter(p.ctx, p.def.Name, p.def.Conversion.Webhook, to, [][]byte{object})
-	var count *CountError
+	var count *conversionwebhook.CountError
 	if err == nil && len(replies) != 1 {
-		err = &CountError{Got: len(replies), Want: 1}
+		err = &conversionwebhook.CountError{Got: len(replies), Want: 1}
 	}
 	switch {
 	case errors.As(err, &count):
 		return nil, fmt.Errorf("conversion webhook for %v %w", p.of, count)
 	case err != nil && p.ctx.Err() != nil:
 		return nil, expired(p.ctx)
-	case errors.Is(err, ErrConversionFailed):
+	case errors.Is(err, conversionwebhook.ErrFailed):
 		return nil, p.def.unconverted(ConversionFailed, p.of.Version, to, fmt.Errorf("%s%w", webhookFailed(p.of), err))
 	case err != nil:
 		return nil, p.def.unconverted(ConversionUnavailable, p.of.Version, to, fmt.Errorf("%s%w", webhookFailed(p.of), err))

@@ -11,6 +11,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/crdeval/crdeval/engine/conversionwebhook"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -129,7 +130,7 @@ func TestConversionUnavailable(t *testing.T) {
 	}{
 		{nil, ConversionUnavailable, "as.g converts by a webhook, and no converter is configured: objects of g/v1, Kind=A cannot be converted to g/v2"},
 		{answer(nil, broken), ConversionUnavailable, "conversion webhook for g/v1, Kind=A failed: connection refused"},
-		{answer(nil, fmt.Errorf("no port: %w", ErrConversionFailed)), ConversionFailed,
+		{answer(nil, fmt.Errorf("no port: %w", conversionwebhook.ErrFailed)), ConversionFailed,
 			"conversion webhook for g/v1, Kind=A failed: no port: the webhook cannot convert the objects"},
 		{answer(nil, nil), "", "conversion webhook for g/v1, Kind=A returned 0 objects, expected 1"},
 		{answer([][]byte{{}, {}}, nil), "", "conversion webhook for g/v1, Kind=A returned 2 objects, expected 1"},
@@ -139,7 +140,7 @@ func TestConversionUnavailable(t *testing.T) {
 		if err == nil || err.Error() != c.want || errors.As(err, &f) != (c.code != "") || f.Code != c.code {
 			t.Errorf("%v, want %s %s", err, c.code, c.want)
 		}
-		if of := (*ConversionError)(nil); c.code != "" &&
+		if of := (*conversionwebhook.Error)(nil); c.code != "" &&
 			(!errors.As(err, &of) || of.CRD != "as.g" || of.From != "v1" || of.To != "v2" || of.Rule+of.Path+of.Preamble != "") {
 			t.Errorf("%+v", of)
 		}

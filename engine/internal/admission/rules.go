@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/crdeval/crdeval/engine/conversionwebhook"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -34,7 +35,7 @@ func (p *pass) convertByRules(to *Version) error {
 	if errors.As(err, new(*value.LimitError)) {
 		return exceeded(err)
 	}
-	if c := (*ConversionError)(nil); errors.As(err, &c) {
+	if c := (*conversionwebhook.Error)(nil); errors.As(err, &c) {
 		c.Preamble = webhookFailed(p.of)
 		err.Text = c.Preamble + err.Text
 	}

@@ -8,11 +8,9 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/crdeval/crdeval/engine/conversionwebhook"
 	"github.com/crdeval/crdeval/engine/internal/admission"
 )
-
-// MaxConversions is the largest number of objects in one call of a Converter.
-const MaxConversions = 1000
 
 // errRecorded ends an evaluation whose conversion is done later, together with those of other objects.
 var errRecorded = errors.New("the conversion was recorded")
@@ -76,10 +74,10 @@ func (d *Definition) ConvertAhead(
 		}
 	}
 	all.known = make(map[string]conversion, len(all.recorded))
-	for chunk := range slices.Chunk(all.recorded, MaxConversions) {
+	for chunk := range slices.Chunk(all.recorded, conversionwebhook.MaxObjects) {
 		replies, err := d.Inner.Converter(ctx, d.Inner.Name, d.Inner.Conversion.Webhook, to.APIVersion, chunk)
 		if err == nil && len(replies) != len(chunk) {
-			err = &admission.CountError{Got: len(replies), Want: len(chunk)}
+			err = &conversionwebhook.CountError{Got: len(replies), Want: len(chunk)}
 		}
 		for i, object := range chunk {
 			result := conversion{err: err}

@@ -9,16 +9,17 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/suite"
 )
 
 // compiling calls a function while a version is compiled.
 type compiling struct {
-	engine.Observer
+	host.Observer
 	during func()
 }
 
-func (c compiling) Compiled(context.Context, engine.CompileEvent) { c.during() }
+func (c compiling) Compiled(context.Context, host.CompileEvent) { c.during() }
 
 // TestPatchedInParallel checks that CRDs are compiled while others are, and that equal ones are compiled once.
 func TestPatchedInParallel(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/conversionwebhook"
 	"github.com/crdeval/crdeval/engine/workspace"
 )
 
@@ -27,7 +28,7 @@ func localError(ctx context.Context, err error) error {
 	}
 	shown := *e
 	shown.Message = raiseLimit.ReplaceAllString(e.Message, " (the limit of commands is fixed)")
-	if c := (*engine.ConversionError)(nil); errors.As(err, &c) {
+	if c := (*conversionwebhook.Error)(nil); errors.As(err, &c) {
 		shown.Message = strings.Replace(shown.Message, c.Preamble, "", 1) // no webhook was called
 	}
 	return &shown

@@ -13,12 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/conversionwebhook"
 )
 
 // New returns the ConversionReview for a webhook, and an empty one for its response. They have the first version of the
 // webhook that API servers support. Without such a version, it returns an error.
-func New(r engine.ConversionRequest, id types.UID) (request, response runtime.Object, err error) {
+func New(r conversionwebhook.Request, id types.UID) (request, response runtime.Object, err error) {
 	objects := make([]runtime.RawExtension, len(r.Objects))
 	for i, o := range r.Objects {
 		objects[i].Raw = o
@@ -41,7 +41,7 @@ func New(r engine.ConversionRequest, id types.UID) (request, response runtime.Ob
 }
 
 // Objects returns the objects of a response. If the webhook could not convert them, the error is an
-// engine.ErrConversionFailed. The kind and the uid of a v1beta1 response are not checked, as in API servers.
+// conversionwebhook.ErrFailed. The kind and the uid of a v1beta1 response are not checked, as in API servers.
 func Objects(response runtime.Object, id types.UID) ([][]byte, error) {
 	var result metav1.Status
 	var objects []runtime.RawExtension
@@ -85,5 +85,5 @@ type failed string
 // Error returns the text.
 func (f failed) Error() string { return string(f) }
 
-// Is makes failed an engine.ErrConversionFailed.
-func (f failed) Is(target error) bool { return target == engine.ErrConversionFailed }
+// Is makes failed a conversionwebhook.ErrFailed.
+func (f failed) Is(target error) bool { return target == conversionwebhook.ErrFailed }

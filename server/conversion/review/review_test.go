@@ -7,7 +7,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/conversionwebhook"
 )
 
 // TestNew compares the JSON of requests with that of an API server, which includes an empty response.
@@ -22,7 +22,7 @@ func TestNew(t *testing.T) {
 		{[]string{"v2", "v1beta1", "v1"}, "*v1beta1.ConversionReview"},
 		{[]string{"v2"}, ""},
 	} {
-		sent, empty, err := New(engine.ConversionRequest{
+		sent, empty, err := New(conversionwebhook.Request{
 			DesiredAPIVersion: "example.com/v2", Objects: [][]byte{[]byte(`{"a":1}`)},
 			Webhook: &apiextensionsv1.WebhookConversion{ConversionReviewVersions: c.versions},
 		}, "u")

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/testenv"
 	"github.com/crdeval/crdeval/server/app"
 	"github.com/crdeval/crdeval/server/conversion"
@@ -148,8 +148,8 @@ func scrapeEvents(t *testing.T) string {
 	end(conversion.Converted, nil)
 	tel.ObserveReviewedObjects()(t.Context(), webhook.Observation{CRD: "a", Objects: 1})
 	observer := tel.NewEngine()
-	observer.Compiled(t.Context(), engine.CompileEvent{})
-	observer.Evaluated(t.Context(), engine.EvaluationEvent{Call: engine.CallValidate})
+	observer.Compiled(t.Context(), host.CompileEvent{})
+	observer.Evaluated(t.Context(), host.EvaluationEvent{Call: host.Validate})
 	tel.ObserveCertificate(time.Now)
 	tel.ObserveDirectories(func() directory.Stats { return directory.Stats{} })
 	w := httptest.NewRecorder()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
+	"github.com/crdeval/crdeval/engine/conversionwebhook"
 )
 
 // Golden is a reproducer in a file: a case and upstream's answer. A test runs the files in testdata/golden/conversion.
@@ -95,7 +96,7 @@ func (c *Case) question(namespaced bool) question {
 type Session struct{ p *pair }
 
 // NewSession compiles a CRD on both sides. wrap, if not nil, wraps the client that calls the webhook for the engine.
-func NewSession(manifest []byte, wrap func(engine.Converter) engine.Converter) (Session, error) {
+func NewSession(manifest []byte, wrap func(conversionwebhook.Converter) conversionwebhook.Converter) (Session, error) {
 	p, err := newPair(manifest, engine.Document{}, nil, wrap)
 	return Session{p}, err
 }

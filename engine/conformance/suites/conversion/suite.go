@@ -10,6 +10,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/ours"
 	"github.com/crdeval/crdeval/engine/conformance/suites/runner"
 	"github.com/crdeval/crdeval/engine/conformance/suites/writes"
+	"github.com/crdeval/crdeval/engine/conversionwebhook"
 	"github.com/crdeval/crdeval/engine/convert"
 	"github.com/crdeval/crdeval/server/conversion"
 )
@@ -61,7 +62,7 @@ func (n *Counts) Failed() bool {
 type Options struct {
 	runner.Options
 	// Wrap, if set, wraps the client that calls webhooks for the engine. Tests make it wrong.
-	Wrap func(engine.Converter) engine.Converter
+	Wrap func(conversionwebhook.Converter) conversionwebhook.Converter
 }
 
 // Run compares generated requests. Each is a case.
@@ -72,7 +73,7 @@ func Run(o Options) Counts {
 
 type run struct {
 	*runner.Runner[Counts]
-	wrap func(engine.Converter) engine.Converter
+	wrap func(conversionwebhook.Converter) conversionwebhook.Converter
 }
 
 // group compares all requests of one CRD.
@@ -165,7 +166,7 @@ func outcome(a oracle.Answer) string {
 // newPair compiles a CRD on both sides. Conversion rules, which may be absent, replace the webhook of our side. wrap can
 // be nil.
 func newPair(
-	manifest []byte, rules engine.Document, h *hook, wrap func(engine.Converter) engine.Converter,
+	manifest []byte, rules engine.Document, h *hook, wrap func(conversionwebhook.Converter) conversionwebhook.Converter,
 ) (*pair, error) {
 	var registered *oracle.Registered
 	var answer oracle.Answer
@@ -216,8 +217,8 @@ func newClient() (*client, error) {
 	return &client{Client: c}, err
 }
 
-// Convert implements engine.Converter. One goroutine calls it.
-func (c *client) Convert(ctx context.Context, r engine.ConversionRequest) ([][]byte, error) {
+// Convert implements conversionwebhook.Converter. One goroutine calls it.
+func (c *client) Convert(ctx context.Context, r conversionwebhook.Request) ([][]byte, error) {
 	if c.failures == mostFailures {
 		c.Close()
 		c.failures = 0
