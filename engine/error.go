@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/admission"
 )
 
@@ -88,6 +89,9 @@ func failed(reason Reason, what string, err error) error {
 
 // publicError returns the Error for a *admission.Fault or a *host.PanicError. It returns other errors as they are.
 func publicError(err error) error {
+	if p, ok := err.(*host.PanicError); ok { //nolint:errorlint // one that was just recovered
+		return &Error{Reason: ReasonInternal, Message: "internal error: " + p.Error(), Err: p}
+	}
 	for e := err; e != nil; e = errors.Unwrap(e) {
 		switch e := e.(type) { //nolint:errorlint // the outermost of the two decides
 		case *Error:

@@ -56,6 +56,8 @@ func Recover(err *error) {
 		if !again {
 			cause = &PanicError{Value: p, Stack: debug.Stack()}
 		}
-		*err = compiled.Error(cause)
+		if *err = cause; compiled.Error != nil { // nil if the program does not have package engine
+			*err = compiled.Error(cause)
+		}
 	}
 }
