@@ -6,36 +6,37 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// Write is one write of an object, as a client sends it to an API server. Exactly one of New, MergePatch and JSONPatch
-// is set.
-type Write struct {
-	// Old is the stored object, at any version that the CRD lists. If it is nil, the write creates the object.
-	Old []byte
-	// New is the new object, JSON or YAML. For a write to the subresource scale it is an autoscaling/v1 Scale.
-	New []byte
-	// MergePatch (RFC 7386) or JSONPatch (RFC 6902) is applied to Old.
-	MergePatch, JSONPatch []byte
-	// Subresource is "", "status" or "scale".
-	Subresource string
+// Create returns the creation of an object, JSON or YAML. Callers can set further fields of the item, as for all writes:
+// the CRD, the version of the endpoint, a namespace, a revision.
+func Create(object []byte) *crdevalv1.WriteItem {
+	return &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: Document(object)}}}
 }
 
-// Item returns the write as an item of a call. Callers can then set fields that Write lacks: the version of the
-// endpoint, a namespace, a revision.
-func (w Write) Item() *crdevalv1.EvaluationItem {
-	item := &crdevalv1.EvaluationItem{Subresource: w.Subresource}
-	if w.New != nil {
-		item.Object = Document(w.New)
-	}
-	if w.Old != nil {
-		item.OldObject = Document(w.Old)
-	}
-	switch {
-	case w.MergePatch != nil:
-		item.Patch = &crdevalv1.ObjectPatch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: Document(w.MergePatch)}
-	case w.JSONPatch != nil:
-		item.Patch = &crdevalv1.ObjectPatch{Type: crdevalv1.PatchType_PATCH_TYPE_JSON, Patch: Document(w.JSONPatch)}
-	}
-	return item
+// Update returns the update of a stored object, at any version that the CRD lists, to a new one.
+func Update(old, object []byte) *crdevalv1.WriteItem { return UpdateSubresource("", old, object) }
+
+// UpdateSubresource returns a write of the subresource status or scale of a stored object. For scale, object is an
+// autoscaling/v1 Scale.
+func UpdateSubresource(name string, old, object []byte) *crdevalv1.WriteItem {
+	return &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{
+		Object: Document(object), OldObject: Document(old), Subresource: name,
+	}}}
+}
+
+// MergePatch returns the change of a stored object by a JSON merge patch (RFC 7386).
+func MergePatch(old, patch []byte) *crdevalv1.WriteItem {
+	return patchOf(crdevalv1.PatchType_PATCH_TYPE_MERGE, old, patch)
+}
+
+// JSONPatch returns the change of a stored object by a JSON patch (RFC 6902).
+func JSONPatch(old, patch []byte) *crdevalv1.WriteItem {
+	return patchOf(crdevalv1.PatchType_PATCH_TYPE_JSON, old, patch)
+}
+
+func patchOf(t crdevalv1.PatchType, old, patch []byte) *crdevalv1.WriteItem {
+	return &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{
+		Type: t, Patch: Document(patch), OldObject: Document(old),
+	}}}
 }
 
 // AdmitOptions are the options of AdmitItems and AdmitStream. The zero value behaves as an API server.
@@ -53,13 +54,13 @@ type AdmitOptions struct {
 //
 // Result i belongs to write i. The writes are sent in as many calls as needed. If a call fails, Admit returns its
 // error and the results of the earlier calls.
-func (c *Client) Admit(ctx context.Context, writes ...Write) ([]Result, error) {
-	return c.AdmitItems(ctx, mapped(writes, Write.Item), AdmitOptions{})
+func (c *Client) Admit(ctx context.Context, writes ...*crdevalv1.WriteItem) ([]Result, error) {
+	return c.AdmitItems(ctx, writes, AdmitOptions{})
 }
 
-// AdmitItems is Admit for complete items, with options.
-func (c *Client) AdmitItems(ctx context.Context, items []*crdevalv1.EvaluationItem, o AdmitOptions) ([]Result, error) {
-	request := &crdevalv1.AdmitRequest{Options: o.Evaluation, Stage: o.Stage, Include: o.Include}
+// AdmitItems is Admit with options.
+func (c *Client) AdmitItems(ctx context.Context, items []*crdevalv1.WriteItem, o AdmitOptions) ([]Result, error) {
+	request := &crdevalv1.AdmitRequest{Context: contextOf(o.Evaluation), Stage: o.Stage, Include: o.Include}
 	return inBatches(ctx, c, "admit", c.Evaluation().Admit, request, "items", items, resultOf)
 }
 

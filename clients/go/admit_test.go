@@ -54,14 +54,14 @@ func TestAdmit(t *testing.T) {
 	}
 	old := buoy("v1", `{"color":"red","lamps":1}`)
 	results, err := c.Admit(t.Context(),
-		crdeval.Write{New: bytes.Replace(buoy("v1beta1", `{}`), []byte(`"resourceVersion":"1",`), nil, 1)},
-		crdeval.Write{Old: old, New: buoy("v1", `{"color":"green","lamps":1}`)},
-		crdeval.Write{Old: old, MergePatch: []byte(`{"spec":{"lamps":2}}`)},
-		crdeval.Write{Old: old, JSONPatch: []byte(`- {op: remove, path: /spec/lamps}`)},
-		crdeval.Write{Old: old, Subresource: "status", New: []byte(`{"apiVersion":"sea.example.com/v1","kind":"Buoy","metadata":{"name":"b","namespace":"n","resourceVersion":"1"},"status":{"lamps":1}}`)},
-		crdeval.Write{Old: old, Subresource: "scale", New: []byte(`{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"b","namespace":"n"},"spec":{"replicas":3}}`)},
-		crdeval.Write{Old: old, MergePatch: []byte(`{"spec":{"lamps":4}}`)},
-		crdeval.Write{MergePatch: []byte(`{}`)},
+		crdeval.Create(bytes.Replace(buoy("v1beta1", `{}`), []byte(`"resourceVersion":"1",`), nil, 1)),
+		crdeval.Update(old, buoy("v1", `{"color":"green","lamps":1}`)),
+		crdeval.MergePatch(old, []byte(`{"spec":{"lamps":2}}`)),
+		crdeval.JSONPatch(old, []byte(`- {op: remove, path: /spec/lamps}`)),
+		crdeval.UpdateSubresource("status", old, []byte(`{"apiVersion":"sea.example.com/v1","kind":"Buoy","metadata":{"name":"b","namespace":"n","resourceVersion":"1"},"status":{"lamps":1}}`)),
+		crdeval.UpdateSubresource("scale", old, []byte(`{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"b","namespace":"n"},"spec":{"replicas":3}}`)),
+		crdeval.MergePatch(old, []byte(`{"spec":{"lamps":4}}`)),
+		&crdevalv1.WriteItem{},
 	)
 	if err != nil || len(results) != 8 {
 		t.Fatalf("%v, %v", results, err)
@@ -84,7 +84,7 @@ func TestAdmit(t *testing.T) {
 	if r := results[7]; status.Code(r.Err) != codes.InvalidArgument || r.Object() != nil {
 		t.Errorf("a patch of nothing: %v", r)
 	}
-	presented, err := c.AdmitItems(t.Context(), []*crdevalv1.EvaluationItem{crdeval.Write{Old: old, New: old}.Item()}, crdeval.AdmitOptions{
+	presented, err := c.AdmitItems(t.Context(), []*crdevalv1.WriteItem{crdeval.Update(old, old)}, crdeval.AdmitOptions{
 		Evaluation: &crdevalv1.EvaluationOptions{View: crdevalv1.ObjectView_OBJECT_VIEW_CHANGED}, Include: &crdevalv1.PresentationOptions{TableRow: true, SelectableFields: true},
 	})
 	if err != nil || presented[0].Object() != nil || len(presented[0].Verdict.GetPresentation().GetSelectableFields()) != 3 {

@@ -33,8 +33,11 @@ func (r *Rejected) Error() string {
 }
 
 // Document wraps the bytes of one object or manifest without copying them. As in kubectl, text is JSON if its first
-// character is a brace or a bracket, otherwise YAML.
+// character is a brace or a bracket, otherwise YAML. For nil it returns nil, which is an absent document.
 func Document(text []byte) *crdevalv1.Document {
+	if text == nil {
+		return nil
+	}
 	head := bytes.TrimLeft(text, " \t\r\n")
 	if len(head) > 0 && (head[0] == '{' || head[0] == '[') {
 		return &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: text}}
@@ -46,10 +49,13 @@ func Document(text []byte) *crdevalv1.Document {
 func documents(objects [][]byte) []*crdevalv1.Document { return mapped(objects, Document) }
 
 // itemsOf returns an item for each object.
-func itemsOf(objects [][]byte) []*crdevalv1.EvaluationItem {
-	return mapped(objects, func(o []byte) *crdevalv1.EvaluationItem {
-		return &crdevalv1.EvaluationItem{Object: Document(o)}
-	})
+func itemsOf(objects [][]byte) []*crdevalv1.ObjectItem {
+	return mapped(objects, func(o []byte) *crdevalv1.ObjectItem { return &crdevalv1.ObjectItem{Object: Document(o)} })
+}
+
+// contextOf returns the context of a request with these options. complete adds the other fields.
+func contextOf(o *crdevalv1.EvaluationOptions) *crdevalv1.EvaluationContext {
+	return &crdevalv1.EvaluationContext{Options: o}
 }
 
 func mapped[A, B any](list []A, f func(A) B) []B {
@@ -93,6 +99,9 @@ func call[Q, P proto.Message](ctx context.Context, c *Client, about string, m me
 // complete sets the catalog, the token and the inline CRDs in a request, if its message has these fields.
 func (c *Client) complete(request proto.Message) {
 	m := request.ProtoReflect()
+	if f := m.Descriptor().Fields().ByName("context"); f != nil {
+		m = m.Mutable(f).Message()
+	}
 	fields := m.Descriptor().Fields()
 	if f := fields.ByName("catalog"); f != nil {
 		m.Set(f, protoreflect.ValueOfString(c.catalog))

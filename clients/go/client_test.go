@@ -92,7 +92,7 @@ func (c *calls) intercept(ctx context.Context, method string, req, reply any, co
 	line := filepath.Base(method)
 	switch r := req.(type) {
 	case *crdevalv1.ValidateRequest:
-		line = fmt.Sprintf("%s %d %s", line, len(r.GetItems()), r.GetAtLeast())
+		line = fmt.Sprintf("%s %d %s", line, len(r.GetItems()), r.GetContext().GetAtLeast())
 	case *crdevalv1.CheckCrdRequest:
 		line += " " + r.GetAtLeast()
 	}
@@ -148,12 +148,12 @@ func TestTokens(t *testing.T) {
 		t.Fatalf("%v, %v", results, err)
 	}
 	c.AtLeast(r.GetToken())
-	if _, err := c.ValidateItems(ctx, []*crdevalv1.EvaluationItem{{Object: crdeval.Document(object(1))}}, nil); err != nil {
+	if _, err := c.ValidateItems(ctx, []*crdevalv1.WriteItem{crdeval.Create(object(1))}, nil); err != nil {
 		t.Fatal(err)
 	}
 	strict := &crdevalv1.EvaluationOptions{FieldValidation: crdevalv1.FieldValidation_FIELD_VALIDATION_STRICT}
 	unknown := []byte(`{"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "a", "namespace": "b"}, "spec": {"no": 1}}`)
-	results, err = c.ValidateItems(ctx, []*crdevalv1.EvaluationItem{{Object: crdeval.Document(unknown)}}, strict)
+	results, err = c.ValidateItems(ctx, []*crdevalv1.WriteItem{crdeval.Create(unknown)}, strict)
 	if err != nil || results[0].Allowed() {
 		t.Errorf("the options did not arrive: %v, %v, %v", results, err, strict)
 	}
@@ -390,13 +390,13 @@ func TestValidateWrites(t *testing.T) {
 	if _, err := c.RegisterCRD(t.Context(), []byte(counting)); err != nil {
 		t.Fatal(err)
 	}
-	results, err := c.ValidateWrites(t.Context(),
-		crdeval.Write{Old: counter(`"spec":{"limit":200}`), New: counter(`"spec":{"limit":200,"step":2}`)},
-		crdeval.Write{Old: counter(`"spec":{"limit":200}`), New: counter(`"spec":{"limit":300}`)},
-		crdeval.Write{Old: counter(`"status":{"count":5}`), New: counter(`"status":{"count":4}`)},
-		crdeval.Write{Old: counter(`"status":{"count":5}`), New: counter(`"status":{"count":4}`), Subresource: "status"},
-		crdeval.Write{New: counter(`"spec":{}`), Subresource: "status"},
-	)
+	results, err := c.ValidateItems(t.Context(), []*crdevalv1.WriteItem{
+		crdeval.Update(counter(`"spec":{"limit":200}`), counter(`"spec":{"limit":200,"step":2}`)),
+		crdeval.Update(counter(`"spec":{"limit":200}`), counter(`"spec":{"limit":300}`)),
+		crdeval.Update(counter(`"status":{"count":5}`), counter(`"status":{"count":4}`)),
+		crdeval.UpdateSubresource("status", counter(`"status":{"count":5}`), counter(`"status":{"count":4}`)),
+		{},
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

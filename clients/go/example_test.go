@@ -62,11 +62,9 @@ func ExampleClient_Admit() {
 	}
 	defer func() { _ = client.Close() }()
 
-	results, err := client.Admit(ctx, crdeval.Write{
-		Old: []byte(`{"apiVersion": "stable.example.com/v1", "kind": "CronTab",
-			"metadata": {"name": "a", "namespace": "b", "resourceVersion": "1"}, "spec": {"replicas": 1}}`),
-		MergePatch: []byte(`{"spec": {"replicas": 3}}`),
-	})
+	stored := []byte(`{"apiVersion": "stable.example.com/v1", "kind": "CronTab",
+		"metadata": {"name": "a", "namespace": "b", "resourceVersion": "1"}, "spec": {"replicas": 1}}`)
+	results, err := client.Admit(ctx, crdeval.MergePatch(stored, []byte(`{"spec": {"replicas": 3}}`)))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -91,7 +89,7 @@ func ExampleWithMultiplexing() {
 	defer func() { _ = client.Close() }()
 
 	handle := func(ctx context.Context, object []byte) error { // concurrently
-		results, err := client.Admit(ctx, crdeval.Write{New: object})
+		results, err := client.Admit(ctx, crdeval.Create(object))
 		if err == nil {
 			err = results[0].Err
 		}

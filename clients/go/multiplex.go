@@ -243,34 +243,28 @@ type sharedCall struct {
 // newSharedCall returns a call and the first message of its stream. It returns nil for calls that must be unary.
 func newSharedCall(args, reply any) (*sharedCall, proto.Message) {
 	var c sharedCall
-	var items []*crdevalv1.EvaluationItem
-	var first proto.Message
-	var crds []*crdevalv1.Document
+	var about *crdevalv1.EvaluationContext
+	var item, first proto.Message
 	var include *crdevalv1.PresentationOptions
 	switch r := args.(type) {
 	case *crdevalv1.AdmitRequest:
 		if _, ok := reply.(*crdevalv1.AdmitResponse); !ok {
 			return nil, nil
 		}
-		c.kind, items, crds, include = sharedAdmit, r.GetItems(), r.GetCrds(), r.GetInclude()
-		first = &crdevalv1.AdmitStreamRequest{
-			Catalog: r.GetCatalog(), Options: r.GetOptions(), Stage: r.GetStage(), Include: include, AtLeast: r.GetAtLeast(),
-		}
+		c.kind, about, item, include = sharedAdmit, r.GetContext(), onlyOf(r.GetItems()), r.GetInclude()
+		first = &crdevalv1.AdmitStreamRequest{Context: about, Stage: r.GetStage(), Include: include}
 	case *crdevalv1.ReadRequest:
 		if _, ok := reply.(*crdevalv1.ReadResponse); !ok {
 			return nil, nil
 		}
-		c.kind, items, crds, include = sharedRead, r.GetItems(), r.GetCrds(), r.GetInclude()
-		first = &crdevalv1.ReadStreamRequest{
-			Catalog: r.GetCatalog(), Options: r.GetOptions(), TargetVersion: r.GetTargetVersion(), Include: include,
-			AtLeast: r.GetAtLeast(),
-		}
+		c.kind, about, item, include = sharedRead, r.GetContext(), onlyOf(r.GetItems()), r.GetInclude()
+		first = &crdevalv1.ReadStreamRequest{Context: about, TargetVersion: r.GetTargetVersion(), Include: include}
 	}
 	// The ages in table rows refer to the beginning of a stream.
-	if len(items) != 1 || items[0] == nil || len(crds) > 0 || include.GetTableRow() {
+	if item == nil || len(about.GetCrds()) > 0 || include.GetTableRow() {
 		return nil, nil
 	}
-	size := proto.Size(items[0])
+	size := proto.Size(item)
 	if size > maxSharedItem {
 		return nil, nil
 	}
@@ -278,9 +272,21 @@ func newSharedCall(args, reply any) (*sharedCall, proto.Message) {
 	c.item = protowire.AppendTag(c.item, itemsField, protowire.BytesType)
 	c.item = protowire.AppendVarint(c.item, uint64(size)) //nolint:gosec // not negative
 	var err error
-	if c.item, err = (proto.MarshalOptions{UseCachedSize: true}).MarshalAppend(c.item, items[0]); err != nil {
+	if c.item, err = (proto.MarshalOptions{UseCachedSize: true}).MarshalAppend(c.item, item); err != nil {
 		return nil, nil // a unary call returns the error
 	}
 	c.done = make(chan proto.Message, 1)
 	return &c, first
+}
+
+// onlyOf returns the element of a list of one message, nil for another list.
+func onlyOf[E interface {
+	comparable
+	proto.Message
+}](list []E) proto.Message {
+	var absent E
+	if len(list) != 1 || list[0] == absent {
+		return nil
+	}
+	return list[0]
 }

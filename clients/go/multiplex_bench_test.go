@@ -35,12 +35,12 @@ func BenchmarkAdmitFinish(b *testing.B) {
 					b.Fatal(err)
 				}
 				defer func() { _ = c.Close() }()
-				decoded, err := c.AdmitItems(b.Context(), []*crdevalv1.EvaluationItem{crdeval.Write{New: object}.Item()},
+				decoded, err := c.AdmitItems(b.Context(), []*crdevalv1.WriteItem{crdeval.Create(object)},
 					crdeval.AdmitOptions{Stage: crdevalv1.AdmissionStage_ADMISSION_STAGE_DECODE})
 				if err != nil || !decoded[0].Allowed() {
 					b.Fatal(decoded, err)
 				}
-				item := crdeval.Write{New: decoded[0].Object()}.Item()
+				item := crdeval.Create(decoded[0].Object())
 				var left atomic.Int64
 				left.Store(int64(b.N))
 				var group sync.WaitGroup
@@ -49,7 +49,7 @@ func BenchmarkAdmitFinish(b *testing.B) {
 				for range callers {
 					group.Go(func() {
 						for left.Add(-1) >= 0 {
-							r, err := c.AdmitItems(b.Context(), []*crdevalv1.EvaluationItem{item},
+							r, err := c.AdmitItems(b.Context(), []*crdevalv1.WriteItem{item},
 								crdeval.AdmitOptions{Stage: crdevalv1.AdmissionStage_ADMISSION_STAGE_FINISH})
 							if err != nil || !r[0].Allowed() {
 								b.Error(r, err)

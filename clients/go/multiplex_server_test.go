@@ -54,13 +54,13 @@ func callOnce(ctx context.Context, c *crdeval.Client, n int) error {
 	var object []byte
 	var failed error
 	if n%2 == 0 {
-		r, err := c.AdmitItems(ctx, []*crdevalv1.EvaluationItem{item}, crdeval.AdmitOptions{})
+		r, err := c.AdmitItems(ctx, []*crdevalv1.WriteItem{item}, crdeval.AdmitOptions{})
 		if err != nil {
 			return err
 		}
 		object, failed = r[0].Object(), r[0].Err
 	} else {
-		r, err := c.ReadItems(ctx, []*crdevalv1.EvaluationItem{item}, crdeval.ReadOptions{TargetVersion: "v1"})
+		r, err := c.ReadItems(ctx, []*crdevalv1.ObjectItem{{Object: item.GetCreate().GetObject()}}, crdeval.ReadOptions{TargetVersion: "v1"})
 		if err != nil {
 			return err
 		}

@@ -35,7 +35,7 @@ func (f *fakeConn) Invoke(_ context.Context, _ string, args, reply any, _ ...grp
 	defer f.mu.Unlock()
 	names := []string{}
 	for _, item := range args.(interface {
-		GetItems() []*crdevalv1.EvaluationItem
+		GetItems() []*crdevalv1.WriteItem
 	}).GetItems() {
 		names = append(names, item.GetNamespace())
 	}
@@ -109,7 +109,7 @@ func (s *fakeStream) SendMsg(m any) error {
 		s.first = r
 		return nil
 	}
-	s.messages = append(s.messages, strings.Join(mapped(r.GetItems(), (*crdevalv1.EvaluationItem).GetNamespace), "+"))
+	s.messages = append(s.messages, strings.Join(mapped(r.GetItems(), (*crdevalv1.WriteItem).GetNamespace), "+"))
 	return nil
 }
 
@@ -187,7 +187,7 @@ func admitting(t *testing.T, m *multiplexer, name string, stage crdevalv1.Admiss
 	p := pending{cancel, make(chan string, 1)}
 	go func() {
 		r, err := crdevalv1.NewEvaluationServiceClient(m).Admit(ctx, &crdevalv1.AdmitRequest{
-			Catalog: "default", Stage: stage, Items: []*crdevalv1.EvaluationItem{{Namespace: name}},
+			Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Stage: stage, Items: []*crdevalv1.WriteItem{{Namespace: name}},
 		})
 		if err != nil {
 			p.result <- status.Code(err).String()
@@ -221,7 +221,7 @@ func TestCallsShareAStream(t *testing.T) {
 		a := admitting(t, m, "a", finish)
 		s := conn.stream(t, 1)
 		s.expect(t, "a")
-		if s.first.GetCatalog() != "default" || s.first.GetStage() != finish || len(s.first.GetItems()) > 0 {
+		if s.first.GetContext().GetCatalog() != "default" || s.first.GetStage() != finish || len(s.first.GetItems()) > 0 {
 			t.Errorf("first message %v", s.first)
 		}
 		var others []pending
@@ -262,7 +262,7 @@ func TestSharedCallsAreCancelled(t *testing.T) {
 		defer cancel()
 		begin := time.Now()
 		_, err := crdevalv1.NewEvaluationServiceClient(m).Admit(ctx, &crdevalv1.AdmitRequest{
-			Catalog: "default", Stage: finish, Items: []*crdevalv1.EvaluationItem{{Namespace: "d"}},
+			Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Stage: finish, Items: []*crdevalv1.WriteItem{{Namespace: "d"}},
 		})
 		if status.Code(err) != codes.DeadlineExceeded || time.Since(begin) != 50*time.Millisecond {
 			t.Errorf("%v after %v", err, time.Since(begin))
@@ -399,20 +399,20 @@ func TestWaitingCallsAreBounded(t *testing.T) {
 
 // TestUnaryCalls checks which calls do not use a stream.
 func TestUnaryCalls(t *testing.T) {
-	item := &crdevalv1.EvaluationItem{Namespace: "a"}
-	one := []*crdevalv1.EvaluationItem{item}
+	item := &crdevalv1.WriteItem{Namespace: "a"}
+	one := []*crdevalv1.WriteItem{item}
 	for name, c := range map[string]struct {
 		request *crdevalv1.AdmitRequest
 		md      bool
 		options []grpc.CallOption
 	}{
 		"no items":     {request: &crdevalv1.AdmitRequest{}},
-		"two items":    {request: &crdevalv1.AdmitRequest{Items: []*crdevalv1.EvaluationItem{item, item}}},
-		"nil item":     {request: &crdevalv1.AdmitRequest{Items: []*crdevalv1.EvaluationItem{nil}}},
-		"inline CRDs":  {request: &crdevalv1.AdmitRequest{Items: one, Crds: []*crdevalv1.Document{{}}}},
+		"two items":    {request: &crdevalv1.AdmitRequest{Items: []*crdevalv1.WriteItem{item, item}}},
+		"nil item":     {request: &crdevalv1.AdmitRequest{Items: []*crdevalv1.WriteItem{nil}}},
+		"inline CRDs":  {request: &crdevalv1.AdmitRequest{Items: one, Context: &crdevalv1.EvaluationContext{Crds: []*crdevalv1.Document{{}}}}},
 		"table row":    {request: &crdevalv1.AdmitRequest{Items: one, Include: &crdevalv1.PresentationOptions{TableRow: true}}},
-		"large item":   {request: &crdevalv1.AdmitRequest{Items: []*crdevalv1.EvaluationItem{{Object: Document(make([]byte, maxSharedItem))}}}},
-		"no UTF-8":     {request: &crdevalv1.AdmitRequest{Items: []*crdevalv1.EvaluationItem{{Namespace: "\xff"}}}},
+		"large item":   {request: &crdevalv1.AdmitRequest{Items: []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: Document(make([]byte, maxSharedItem))}}}}}},
+		"no UTF-8":     {request: &crdevalv1.AdmitRequest{Items: []*crdevalv1.WriteItem{{Namespace: "\xff"}}}},
 		"metadata":     {request: &crdevalv1.AdmitRequest{Items: one}, md: true},
 		"call options": {request: &crdevalv1.AdmitRequest{Items: one}, options: []grpc.CallOption{grpc.WaitForReady(true)}},
 	} {
@@ -436,10 +436,10 @@ func TestUnaryCalls(t *testing.T) {
 
 // TestSettingsOfStreams checks that a stream has every setting of a request.
 func TestSettingsOfStreams(t *testing.T) {
-	items := []*crdevalv1.EvaluationItem{{Namespace: "a"}}
+	items := []*crdevalv1.WriteItem{{Namespace: "a"}}
 	for _, c := range []struct{ request, reply proto.Message }{
 		{&crdevalv1.AdmitRequest{Items: items}, &crdevalv1.AdmitResponse{}},
-		{&crdevalv1.ReadRequest{Items: items}, &crdevalv1.ReadResponse{}},
+		{&crdevalv1.ReadRequest{Items: []*crdevalv1.ObjectItem{{Crd: "a"}}}, &crdevalv1.ReadResponse{}},
 	} {
 		m := c.request.ProtoReflect()
 		fields := m.Descriptor().Fields()

@@ -139,17 +139,26 @@ func (r *runner) document(name string) []byte {
 	return []byte(text)
 }
 
-func (r *runner) writes(s step) (all []crdeval.Write) {
+// writes returns the items of a step and their objects.
+func (r *runner) writes(s step) (objects [][]byte, items []*crdevalv1.WriteItem) {
 	for range max(s.Repeat, 1) {
 		for _, i := range s.Items {
 			object := append(r.document(i.Object), strings.Repeat(" ", i.Padding)...)
-			all = append(all, crdeval.Write{
-				Old: r.document(i.OldObject), New: object, MergePatch: r.document(i.MergePatch),
-				JSONPatch: r.document(i.JSONPatch), Subresource: i.Subresource,
-			})
+			var item *crdevalv1.WriteItem
+			switch old := r.document(i.OldObject); {
+			case i.MergePatch != "":
+				item = crdeval.MergePatch(old, r.document(i.MergePatch))
+			case i.JSONPatch != "":
+				item = crdeval.JSONPatch(old, r.document(i.JSONPatch))
+			case i.OldObject != "":
+				item = crdeval.UpdateSubresource(i.Subresource, old, object)
+			default:
+				item = crdeval.Create(object)
+			}
+			objects, items = append(objects, object), append(items, item)
 		}
 	}
-	return all
+	return objects, items
 }
 
 // run performs the call of a step and returns its outcome in the form of `expect`.
@@ -157,11 +166,7 @@ func (r *runner) run(s step) map[string]any {
 	c := r.client(s)
 	ctx, cancel := context.WithTimeout(r.t.Context(), cmp.Or(time.Duration(s.TimeoutMs)*time.Millisecond, time.Minute))
 	defer cancel()
-	writes := r.writes(s)
-	objects, items := make([][]byte, len(writes)), make([]*crdevalv1.EvaluationItem, len(writes))
-	for i, w := range writes {
-		objects[i], items[i] = w.New, w.Item()
-	}
+	objects, items := r.writes(s)
 	var evaluation crdevalv1.EvaluationOptions
 	if name := s.Options.FieldValidation; name != "" {
 		evaluation.FieldValidation = crdevalv1.FieldValidation(crdevalv1.FieldValidation_value["FIELD_VALIDATION_"+name])
@@ -212,7 +217,14 @@ func (r *runner) run(s step) map[string]any {
 	case "readStream":
 		var all []crdeval.Transformed
 		options := crdeval.ReadOptions{TargetVersion: s.Version}
-		for result, err := range c.ReadStream(ctx, slices.Values(items), options) {
+		items := func(yield func(*crdevalv1.ObjectItem) bool) {
+			for _, object := range objects {
+				if !yield(&crdevalv1.ObjectItem{Object: crdeval.Document(object)}) {
+					return
+				}
+			}
+		}
+		for result, err := range c.ReadStream(ctx, items, options) {
 			if err != nil {
 				return outcome(all, err, transformedMap)
 			}
@@ -273,9 +285,9 @@ func (r *runner) watch(ctx context.Context, c *crdeval.Client, group string) map
 }
 
 // hold opens a stream, waits for one result and keeps the stream open until r.release is called.
-func (r *runner) hold(c *crdeval.Client, one *crdevalv1.EvaluationItem) map[string]any {
+func (r *runner) hold(c *crdeval.Client, one *crdevalv1.WriteItem) map[string]any {
 	open, opened := make(chan struct{}), make(chan error, 1)
-	items := func(yield func(*crdevalv1.EvaluationItem) bool) {
+	items := func(yield func(*crdevalv1.WriteItem) bool) {
 		if yield(one) {
 			<-open
 		}

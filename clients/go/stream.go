@@ -29,9 +29,9 @@ const (
 	bytesAtOnce = 1 << 20
 )
 
-// AdmitStream is Admit for any number of writes in bounded memory. Write.Item converts a write to an item. Results come
-// in the order of the items. AdmitStream stops reading items while the caller does not read results. Each message has
-// the items that are ready, so a single item is answered immediately.
+// AdmitStream is Admit for any number of writes in bounded memory. Results come in the order of the items. AdmitStream
+// stops reading items while the caller does not read results. Each message has the items that are ready, so a single item
+// is answered immediately.
 //
 // An item that could not be evaluated has a Result with an Err and does not end the stream. An error that ends the
 // stream is yielded last, with an empty Result: the error of ctx, or a gRPC status. The earlier results stay valid. The
@@ -40,29 +40,32 @@ const (
 // AdmitStream reads items on another goroutine. If the caller ends the loop early, that goroutine ends at the next
 // item. An iterator that may block for long must therefore observe ctx.
 func (c *Client) AdmitStream(
-	ctx context.Context, items iter.Seq[*crdevalv1.EvaluationItem], o AdmitOptions,
+	ctx context.Context, items iter.Seq[*crdevalv1.WriteItem], o AdmitOptions,
 ) iter.Seq2[Result, error] {
-	first := &crdevalv1.AdmitStreamRequest{Options: o.Evaluation, Stage: o.Stage, Include: o.Include}
+	first := &crdevalv1.AdmitStreamRequest{Context: contextOf(o.Evaluation), Stage: o.Stage, Include: o.Include}
 	return stream(ctx, c, "admit", items, c.Evaluation().AdmitStream, first, (*crdevalv1.AdmitStreamResponse).GetResults,
 		resultOf)
 }
 
 // ReadStream reads any number of objects as an API server reads them from storage. It works as AdmitStream does.
 func (c *Client) ReadStream(
-	ctx context.Context, items iter.Seq[*crdevalv1.EvaluationItem], o ReadOptions,
+	ctx context.Context, items iter.Seq[*crdevalv1.ObjectItem], o ReadOptions,
 ) iter.Seq2[Transformed, error] {
-	first := &crdevalv1.ReadStreamRequest{Options: o.Evaluation, TargetVersion: o.TargetVersion, Include: o.Include}
+	first := &crdevalv1.ReadStreamRequest{Context: contextOf(o.Evaluation), TargetVersion: o.TargetVersion, Include: o.Include}
 	return stream(ctx, c, "read", items, c.Evaluation().ReadStream, first, (*crdevalv1.ReadStreamResponse).GetResults,
 		transformedOf)
 }
 
 // stream opens a stream with its first message, sends items and yields their results, up to the error that ends the
 // stream. about is the name of the call for error texts.
-func stream[Q, P, A, R any, M interface {
+func stream[I, Q, P, A, R any, E interface {
+	*I
+	proto.Message
+}, M interface {
 	*Q
 	proto.Message
 }](
-	ctx context.Context, c *Client, about string, items iter.Seq[*crdevalv1.EvaluationItem],
+	ctx context.Context, c *Client, about string, items iter.Seq[E],
 	open func(context.Context, ...grpc.CallOption) (grpc.BidiStreamingClient[Q, P], error), first M,
 	results func(*P) []A, convert func(A) R,
 ) iter.Seq2[R, error] {
@@ -84,7 +87,7 @@ func stream[Q, P, A, R any, M interface {
 			fail(err)
 			return
 		}
-		sent := send(ctx, items, s.CloseSend, func(batch []*crdevalv1.EvaluationItem) error {
+		sent := send(ctx, items, s.CloseSend, func(batch []E) error {
 			m := M(new(Q))
 			setList(m.ProtoReflect(), "items", batch)
 			return s.Send(m)
@@ -112,11 +115,11 @@ func stream[Q, P, A, R any, M interface {
 
 // send sends items until they or ctx end. Each message has the items that are ready. The returned channel is closed
 // after the last message.
-func send(
-	ctx context.Context, items iter.Seq[*crdevalv1.EvaluationItem], end func() error,
-	message func([]*crdevalv1.EvaluationItem) error,
+func send[E proto.Message](
+	ctx context.Context, items iter.Seq[E], end func() error,
+	message func([]E) error,
 ) (ended <-chan struct{}) {
-	ready, done := make(chan *crdevalv1.EvaluationItem, itemsAtOnce), make(chan struct{})
+	ready, done := make(chan E, itemsAtOnce), make(chan struct{})
 	go func() {
 		defer close(ready)
 		for item := range items {
@@ -133,7 +136,7 @@ func send(
 	go func() {
 		defer close(done)
 		for {
-			var item *crdevalv1.EvaluationItem
+			var item E
 			more := false
 			select {
 			case item, more = <-ready:
@@ -143,7 +146,7 @@ func send(
 				_ = end() // it never fails
 				return
 			}
-			batch, bytes := []*crdevalv1.EvaluationItem{item}, proto.Size(item)
+			batch, bytes := []E{item}, proto.Size(item)
 			for len(ready) > 0 && len(batch) < itemsAtOnce && bytes < bytesAtOnce {
 				item = <-ready
 				batch, bytes = append(batch, item), bytes+proto.Size(item)

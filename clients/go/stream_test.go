@@ -32,16 +32,16 @@ func dialed(t *testing.T, o ...crdeval.Option) (*replaceable, *crdeval.Client) {
 	return server, c
 }
 
-func thing(i int) *crdevalv1.EvaluationItem {
+func thing(i int) *crdevalv1.WriteItem {
 	kind := "Things"
 	if i%10 == 3 {
 		kind = "Unknown"
 	}
-	return crdeval.Write{New: fmt.Appendf(nil, `{"apiVersion":"example.com/v1","kind":%q,"metadata":{"name":"t%d","namespace":"default"},"extra":1}`, kind, i)}.Item()
+	return crdeval.Create(fmt.Appendf(nil, `{"apiVersion":"example.com/v1","kind":%q,"metadata":{"name":"t%d","namespace":"default"},"extra":1}`, kind, i))
 }
 
-func things(n int, taken *atomic.Int64) iter.Seq[*crdevalv1.EvaluationItem] {
-	return func(yield func(*crdevalv1.EvaluationItem) bool) {
+func things(n int, taken *atomic.Int64) iter.Seq[*crdevalv1.WriteItem] {
+	return func(yield func(*crdevalv1.WriteItem) bool) {
 		for i := range n {
 			if !yield(thing(i)) {
 				return
@@ -74,8 +74,8 @@ func TestAdmitStream(t *testing.T) {
 		t.Errorf("%d results", i)
 	}
 
-	one := make(chan *crdevalv1.EvaluationItem)
-	next, stop := iter.Pull2(c.AdmitStream(t.Context(), func(yield func(*crdevalv1.EvaluationItem) bool) {
+	one := make(chan *crdevalv1.WriteItem)
+	next, stop := iter.Pull2(c.AdmitStream(t.Context(), func(yield func(*crdevalv1.WriteItem) bool) {
 		for item := range one {
 			if !yield(item) {
 				return
@@ -99,7 +99,14 @@ func TestReadStream(t *testing.T) {
 	_, c := dialed(t)
 	var taken atomic.Int64
 	i := 0
-	for r, err := range c.ReadStream(t.Context(), things(250, &taken), crdeval.ReadOptions{TargetVersion: "v1"}) {
+	objects := func(yield func(*crdevalv1.ObjectItem) bool) {
+		for m := range things(250, &taken) {
+			if !yield(&crdevalv1.ObjectItem{Object: m.GetCreate().GetObject()}) {
+				return
+			}
+		}
+	}
+	for r, err := range c.ReadStream(t.Context(), objects, crdeval.ReadOptions{TargetVersion: "v1"}) {
 		if err != nil || (r.Err != nil) != (i%10 == 3) || r.Err == nil && !r.GetChanged() {
 			t.Fatalf("%d: %v, %v", i, r, err)
 		}
@@ -115,7 +122,7 @@ func TestStreamsEndEarly(t *testing.T) {
 	server, c := dialed(t)
 	var taken atomic.Int64
 	ended := make(chan struct{})
-	items := func(yield func(*crdevalv1.EvaluationItem) bool) {
+	items := func(yield func(*crdevalv1.WriteItem) bool) {
 		defer close(ended)
 		things(10_000_000, &taken)(yield)
 	}
@@ -145,7 +152,7 @@ func TestStreamsEndEarly(t *testing.T) {
 		!errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%d results, %v", n, err)
 	}
-	invalid := c.AdmitStream(t.Context(), slices.Values([]*crdevalv1.EvaluationItem{thing(0)}), crdeval.AdmitOptions{Stage: 17})
+	invalid := c.AdmitStream(t.Context(), slices.Values([]*crdevalv1.WriteItem{thing(0)}), crdeval.AdmitOptions{Stage: 17})
 	if n, err := last(invalid); n != 0 || status.Code(errors.Unwrap(err)) != codes.InvalidArgument {
 		t.Errorf("%d results, %v", n, err)
 	}

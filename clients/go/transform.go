@@ -50,9 +50,9 @@ func (c *Client) Read(ctx context.Context, version string, objects ...[]byte) ([
 
 // ReadItems is Read for complete items, with options.
 func (c *Client) ReadItems(
-	ctx context.Context, items []*crdevalv1.EvaluationItem, o ReadOptions,
+	ctx context.Context, items []*crdevalv1.ObjectItem, o ReadOptions,
 ) ([]Transformed, error) {
-	request := &crdevalv1.ReadRequest{Options: o.Evaluation, TargetVersion: o.TargetVersion, Include: o.Include}
+	request := &crdevalv1.ReadRequest{Context: contextOf(o.Evaluation), TargetVersion: o.TargetVersion, Include: o.Include}
 	return inBatches(ctx, c, "read", c.Evaluation().Read, request, "items", items, transformedOf)
 }
 

@@ -23,22 +23,16 @@ func (r Result) Allowed() bool { return r.Err == nil && r.Verdict.GetAllowed() }
 // object i. The objects are sent in as many calls as needed. If a call fails, Validate returns its error
 // and the results of the earlier calls.
 func (c *Client) Validate(ctx context.Context, objects ...[]byte) ([]Result, error) {
-	return c.ValidateItems(ctx, itemsOf(objects), nil)
+	return c.ValidateItems(ctx, mapped(objects, Create), nil)
 }
 
-// ValidateWrites is Validate for writes. Updates run transition rules. Invalid values that an update does not change
-// may stay (ratcheting); Verdict.Ratcheted lists their violations.
-func (c *Client) ValidateWrites(ctx context.Context, writes ...Write) ([]Result, error) {
-	return c.ValidateItems(ctx, mapped(writes, Write.Item), nil)
-}
-
-// ValidateItems is Validate for complete items: with the version of the endpoint, a namespace, a revision. Nil options
-// mean the defaults of the server. With CompleteMetadata the objects may lack a namespace or a resourceVersion, as in
-// files.
+// ValidateItems is Validate for writes, with options. Updates run transition rules. Invalid values that an update does not
+// change may stay (ratcheting); Verdict.Ratcheted lists their violations. Nil options mean the defaults of the server.
+// With CompleteMetadata the objects may lack a namespace or a resourceVersion, as in files.
 func (c *Client) ValidateItems(
-	ctx context.Context, items []*crdevalv1.EvaluationItem, o *crdevalv1.EvaluationOptions,
+	ctx context.Context, items []*crdevalv1.WriteItem, o *crdevalv1.EvaluationOptions,
 ) ([]Result, error) {
-	request := &crdevalv1.ValidateRequest{Options: o}
+	request := &crdevalv1.ValidateRequest{Context: contextOf(o)}
 	return inBatches(ctx, c, "validate", c.Evaluation().Validate, request, "items", items, resultOf)
 }
 

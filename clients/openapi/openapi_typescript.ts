@@ -29,7 +29,7 @@ const registered = await client.POST("/v1/catalogs/{catalog}/crds", {
 const object = { apiVersion: "openapi.example.com/v1", kind: "Bell", metadata: { name: "a" }, size: 4 };
 const { data, error } = await client.POST("/v1/catalogs/{catalog}:validate", {
   params: { path: { catalog: "default" } },
-  body: { items: [{ object }] },
+  body: { items: [{ create: { object } }] },
 });
 const violations: components["schemas"]["v1Violation"][] = data?.results[0]?.verdict?.violations ?? [];
 if (!registered.data?.accepted || violations[0]?.field !== "size") {

@@ -7,7 +7,7 @@ const object = { apiVersion: "openapi.example.com/v1", kind: "Bell", metadata: {
 const { results } = await api.validate({
   catalog: "default",
   evaluationServiceValidateBody: {
-    items: [{ object }, { object: { ...object, size: 3 } }],
+    items: [{ create: { object } }, { create: { object: { ...object, size: 3 } } }],
     options: { fieldValidation: V1FieldValidation.FieldValidationWarn },
   },
 });

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	statusv1 "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -85,7 +84,10 @@ func newLamp(version, more string) string {
 
 func (w *wire) admit(r *crdevalv1.AdmitRequest) []*crdevalv1.VerdictResult {
 	w.t.Helper()
-	r.Catalog = "default"
+	if r.Context == nil {
+		r.Context = &crdevalv1.EvaluationContext{}
+	}
+	r.Context.Catalog = "default"
 	got, err := w.evaluation.Admit(context.Background(), r)
 	if err != nil {
 		w.t.Fatal(err)
@@ -100,16 +102,16 @@ func (w *wire) admit(r *crdevalv1.AdmitRequest) []*crdevalv1.VerdictResult {
 func TestAdmit(t *testing.T) {
 	w := start(t, nil).withLamp()
 	old := jsonDocument(lamp("v1", `,"spec":{"color":"red","count":2,"watts":5},"status":{"count":1}`))
-	results := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.EvaluationItem{
-		{Object: jsonDocument(`{"apiVersion":"example.com/v1","kind":"Lamp","metadata":{"name":"x","namespace":"default"},"spec":{},"status":{"count":4}}`)},
-		{Object: jsonDocument(`{"apiVersion":"example.com/v1beta1","kind":"Lamp","metadata":{"name":"x","namespace":"default"},"spec":{"count":1,"odd":true}}`)},
-		{OldObject: old, Object: jsonDocument(lamp("v1", `,"spec":{"color":"green","count":2,"watts":5},"status":{}`))},
-		{OldObject: old, Subresource: "status", Object: jsonDocument(lamp("v1", `,"spec":{"color":"blue"},"status":{"count":3}`))},
-		{OldObject: old, Patch: &crdevalv1.ObjectPatch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: jsonDocument(`{"spec":{"count":null}}`)}},
-		{OldObject: old, Patch: &crdevalv1.ObjectPatch{Type: crdevalv1.PatchType_PATCH_TYPE_JSON, Patch: yamlDocument("- {op: replace, path: /spec/count, value: 3}\n")}},
-		{OldObject: old, Subresource: "scale", Object: jsonDocument(`{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"x","namespace":"default"},"spec":{"replicas":8}}`)},
-		{OldObject: old, Object: jsonDocument(lamp("v1", `,"spec":{"color":"mauve"}`))},
-		{OldObject: old, Patch: &crdevalv1.ObjectPatch{Type: crdevalv1.PatchType_PATCH_TYPE_JSON, Patch: jsonDocument(`[{"op":"test","path":"/spec/count","value":9}]`)}},
+	results := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.WriteItem{
+		{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(`{"apiVersion":"example.com/v1","kind":"Lamp","metadata":{"name":"x","namespace":"default"},"spec":{},"status":{"count":4}}`)}}},
+		{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(`{"apiVersion":"example.com/v1beta1","kind":"Lamp","metadata":{"name":"x","namespace":"default"},"spec":{"count":1,"odd":true}}`)}}},
+		{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: jsonDocument(lamp("v1", `,"spec":{"color":"green","count":2,"watts":5},"status":{}`)), OldObject: old}}},
+		{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: jsonDocument(lamp("v1", `,"spec":{"color":"blue"},"status":{"count":3}`)), OldObject: old, Subresource: "status"}}},
+		{Operation: &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: jsonDocument(`{"spec":{"count":null}}`), OldObject: old}}},
+		{Operation: &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_JSON, Patch: yamlDocument("- {op: replace, path: /spec/count, value: 3}\n"), OldObject: old}}},
+		{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: jsonDocument(`{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"x","namespace":"default"},"spec":{"replicas":8}}`), OldObject: old, Subresource: "scale"}}},
+		{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: jsonDocument(lamp("v1", `,"spec":{"color":"mauve"}`)), OldObject: old}}},
+		{Operation: &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_JSON, Patch: jsonDocument(`[{"op":"test","path":"/spec/count","value":9}]`), OldObject: old}}},
 	}})
 	for i, want := range []struct{ object, stored string }{
 		{`{"apiVersion":"example.com/v1","kind":"Lamp","metadata":{"name":"x","namespace":"default","generation":1},"spec":{"color":"white","watts":5}}`, ``},
@@ -137,7 +139,7 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-// TestGeneratedName: a creation gets the generated name over gRPC, REST and in streams; other requests must not have one.
+// TestGeneratedName: a creation gets the generated name over gRPC, REST and in streams.
 func TestGeneratedName(t *testing.T) {
 	w := start(t, nil).withLamp()
 	nameless := `{"apiVersion":"example.com/v1","kind":"Lamp","metadata":{"generateName":"x-","namespace":"default"}}`
@@ -147,30 +149,18 @@ func TestGeneratedName(t *testing.T) {
 			t.Errorf("%s: %s", how, object)
 		}
 	}
-	creation := []*crdevalv1.EvaluationItem{{Object: jsonDocument(nameless), GeneratedName: "x-abcde"}}
+	creation := []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(nameless), GeneratedName: "x-abcde"}}}}
 	named("gRPC", string(w.admit(&crdevalv1.AdmitRequest{Items: creation})[0].GetVerdict().GetObject().GetJson()))
-	named("REST", w.do(http.MethodPost, toAdmit, `{"items":[{"object":`+nameless+`,"generatedName":"x-abcde"}]}`).text)
+	named("REST", w.do(http.MethodPost, toAdmit, `{"items":[{"create":{"object":`+nameless+`,"generatedName":"x-abcde"}}]}`).text)
 	answer, err := w.admitStream(t.Context(), &crdevalv1.AdmitStreamRequest{Items: creation}).Recv()
 	if err != nil {
 		t.Fatal(err)
 	}
 	named("stream", string(answer.GetResults()[0].GetVerdict().GetObject().GetJson()))
 
-	without := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.EvaluationItem{{Object: jsonDocument(nameless)}}})[0].GetVerdict()
+	without := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(nameless)}}}}})[0].GetVerdict()
 	if v := without.GetViolations(); without.GetAllowed() || len(v) == 0 || v[0].GetField() != "metadata.name" || !strings.Contains(v[0].GetMessage(), "set generatedName") {
 		t.Errorf("without a generated name: %v", without)
-	}
-	update := []*crdevalv1.EvaluationItem{{OldObject: jsonDocument(lamp("v1", "")), Object: jsonDocument(lamp("v1", "")), GeneratedName: "x-abcde"}}
-	pruned, err := w.evaluation.Prune(t.Context(), &crdevalv1.PruneRequest{Catalog: "default", Items: creation})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for how, st := range map[string]*statusv1.Status{
-		"an update": w.admit(&crdevalv1.AdmitRequest{Items: update})[0].GetError(), "Prune": pruned.GetResults()[0].GetError(),
-	} {
-		if reason(t, status.FromProto(st)) != "INVALID_ARGUMENT" || !strings.Contains(st.GetMessage(), "generated_name") {
-			t.Errorf("%s: %v", how, st)
-		}
 	}
 }
 
@@ -178,26 +168,26 @@ func TestGeneratedName(t *testing.T) {
 func TestAdmitOptions(t *testing.T) {
 	w := start(t, nil).withLamp()
 	old := jsonDocument(lamp("v1", `,"spec":{"color":"red","count":2,"watts":5}`))
-	same := []*crdevalv1.EvaluationItem{{OldObject: old, Object: old}}
+	same := []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: old, OldObject: old}}}}
 	answer := func(r *crdevalv1.AdmitRequest) *crdevalv1.Verdict { return w.admit(r)[0].GetVerdict() }
 
-	if v := answer(&crdevalv1.AdmitRequest{Items: same, Options: &crdevalv1.EvaluationOptions{View: crdevalv1.ObjectView_OBJECT_VIEW_CHANGED}}); v.GetObject() != nil || v.GetStoredObject() != nil || !v.GetAllowed() {
+	if v := answer(&crdevalv1.AdmitRequest{Items: same, Context: &crdevalv1.EvaluationContext{Options: &crdevalv1.EvaluationOptions{View: crdevalv1.ObjectView_OBJECT_VIEW_CHANGED}}}); v.GetObject() != nil || v.GetStoredObject() != nil || !v.GetAllowed() {
 		t.Errorf("an object that did not change: %v", v)
 	}
-	unknown := []*crdevalv1.EvaluationItem{{Object: jsonDocument(newLamp("v1", `,"spec":{"x":1}`))}}
-	if v := answer(&crdevalv1.AdmitRequest{Items: unknown, Options: &crdevalv1.EvaluationOptions{View: crdevalv1.ObjectView_OBJECT_VIEW_NONE}}); v.GetObject() != nil || v.GetChanges().GetPruned() != nil || len(v.GetWarnings()) != 1 {
+	unknown := []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(newLamp("v1", `,"spec":{"x":1}`))}}}}
+	if v := answer(&crdevalv1.AdmitRequest{Items: unknown, Context: &crdevalv1.EvaluationContext{Options: &crdevalv1.EvaluationOptions{View: crdevalv1.ObjectView_OBJECT_VIEW_NONE}}}); v.GetObject() != nil || v.GetChanges().GetPruned() != nil || len(v.GetWarnings()) != 1 {
 		t.Errorf("the verdict alone: %v", v)
 	}
-	bad := []*crdevalv1.EvaluationItem{{OldObject: old, Object: jsonDocument(lamp("v1", `,"spec":{"color":"mauve"}`))}}
-	if v := answer(&crdevalv1.AdmitRequest{Items: bad, Options: &crdevalv1.EvaluationOptions{WithStatus: true}}); !strings.Contains(string(v.GetRejection().GetStatus().GetJson()), `"causes":[{"reason":"FieldValueNotSupported"`) {
+	bad := []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: jsonDocument(lamp("v1", `,"spec":{"color":"mauve"}`)), OldObject: old}}}}
+	if v := answer(&crdevalv1.AdmitRequest{Items: bad, Context: &crdevalv1.EvaluationContext{Options: &crdevalv1.EvaluationOptions{WithStatus: true}}}); !strings.Contains(string(v.GetRejection().GetStatus().GetJson()), `"causes":[{"reason":"FieldValueNotSupported"`) {
 		t.Errorf("the Status of a rejection: %v", v)
 	}
-	beta := []*crdevalv1.EvaluationItem{{Version: "v1beta1", OldObject: old, Object: jsonDocument(lamp("v1beta1", `,"spec":{"color":"green"}`))}}
+	beta := []*crdevalv1.WriteItem{{Version: "v1beta1", Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: jsonDocument(lamp("v1beta1", `,"spec":{"color":"green"}`)), OldObject: old}}}}
 	decoded := answer(&crdevalv1.AdmitRequest{Items: beta, Stage: crdevalv1.AdmissionStage_ADMISSION_STAGE_DECODE})
 	if decoded.GetStoredObject() != nil || !strings.Contains(string(decoded.GetOldObject().GetJson()), `"example.com/v1beta1"`) || !strings.HasSuffix(string(decoded.GetObject().GetJson()), `"spec":{"color":"green"}}`) {
 		t.Errorf("ADMISSION_STAGE_DECODE: %v", decoded)
 	}
-	finish := []*crdevalv1.EvaluationItem{{Version: "v1beta1", OldObject: old, Object: decoded.GetObject()}}
+	finish := []*crdevalv1.WriteItem{{Version: "v1beta1", Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: decoded.GetObject(), OldObject: old}}}}
 	finished, whole := answer(&crdevalv1.AdmitRequest{Items: finish, Stage: crdevalv1.AdmissionStage_ADMISSION_STAGE_FINISH}), answer(&crdevalv1.AdmitRequest{Items: beta})
 	if string(finished.GetObject().GetJson()) != string(whole.GetObject().GetJson()) || string(finished.GetStoredObject().GetJson()) != string(whole.GetStoredObject().GetJson()) || whole.GetStoredObject() == nil {
 		t.Errorf("ADMISSION_STAGE_FINISH: %v\nwhole %v", finished, whole)
@@ -206,28 +196,28 @@ func TestAdmitOptions(t *testing.T) {
 	if strings.Replace(string(validated.GetObject().GetJson()), `"resourceVersion":"7",`, "", 1) != string(finished.GetObject().GetJson()) || validated.GetStoredObject() != nil {
 		t.Errorf("ADMISSION_STAGE_VALIDATE: %v\nfinished %v", validated, finished)
 	}
-	body := answer(&crdevalv1.AdmitRequest{Stage: crdevalv1.AdmissionStage_ADMISSION_STAGE_BODY, Items: []*crdevalv1.EvaluationItem{{Object: jsonDocument(lamp("v1", `,"spec":{"x":1}`))}}})
+	body := answer(&crdevalv1.AdmitRequest{Stage: crdevalv1.AdmissionStage_ADMISSION_STAGE_BODY, Items: []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(lamp("v1", `,"spec":{"x":1}`))}}}}})
 	if len(body.GetStrictErrors()) != 1 || len(body.GetWarnings()) != 0 || !strings.Contains(string(body.GetObject().GetJson()), `"uid"`) {
 		t.Errorf("ADMISSION_STAGE_BODY: %v", body)
 	}
-	both := []*crdevalv1.EvaluationItem{{OldObject: old, OldObjectDecoded: true, Object: jsonDocument(lamp("v1", `,"spec":{"color":"green","x":1}`))}}
+	both := []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: jsonDocument(lamp("v1", `,"spec":{"color":"green","x":1}`)), OldObject: old, OldObjectDecoded: true}}}}
 	if v := answer(&crdevalv1.AdmitRequest{Stage: crdevalv1.AdmissionStage_ADMISSION_STAGE_BODY_AND_VALIDATE, Items: both}); !v.GetValid() || len(v.GetStrictErrors()) != 1 {
 		t.Errorf("ADMISSION_STAGE_BODY_AND_VALIDATE: %v", v)
 	}
-	strict := answer(&crdevalv1.AdmitRequest{Items: unknown, Options: &crdevalv1.EvaluationOptions{FieldValidation: crdevalv1.FieldValidation_FIELD_VALIDATION_STRICT}})
+	strict := answer(&crdevalv1.AdmitRequest{Items: unknown, Context: &crdevalv1.EvaluationContext{Options: &crdevalv1.EvaluationOptions{FieldValidation: crdevalv1.FieldValidation_FIELD_VALIDATION_STRICT}}})
 	if r := strict.GetRejection(); r.GetCause() != `strict decoding error: unknown field "spec.x"` || !strings.HasSuffix(r.GetMessage(), ": "+r.GetCause()) {
 		t.Errorf("the cause of a rejection: %v", strict)
 	}
 	if r := answer(&crdevalv1.AdmitRequest{Items: bad}).GetRejection(); r.GetCause() != "" {
 		t.Errorf("the cause of an invalid object: %v", r)
 	}
-	held := []*crdevalv1.EvaluationItem{{OldObject: old, Object: old, OldObjectDecoded: true}, {OldObject: old, Object: jsonDocument(lamp("v1", `,"spec":{"color":"green"}`))}}
+	held := []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: old, OldObject: old, OldObjectDecoded: true}}}, {Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: jsonDocument(lamp("v1", `,"spec":{"color":"green"}`)), OldObject: old}}}}
 	if r := w.admit(&crdevalv1.AdmitRequest{Items: held}); !r[0].GetVerdict().GetUnchanged() || r[1].GetVerdict().GetUnchanged() {
 		t.Errorf("updates with and without changes: %v", r)
 	}
 	leaving := lamp("v1", `,"spec":{}`)
 	leaving = strings.Replace(leaving, `"generation":3`, `"generation":3,"deletionTimestamp":"2026-01-01T00:00:00Z","deletionGracePeriodSeconds":0,"finalizers":["a.b/c"]`, 1)
-	last := []*crdevalv1.EvaluationItem{{OldObject: jsonDocument(leaving), Object: jsonDocument(strings.Replace(leaving, `["a.b/c"]`, `[]`, 1))}}
+	last := []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: jsonDocument(strings.Replace(leaving, `["a.b/c"]`, `[]`, 1)), OldObject: jsonDocument(leaving)}}}}
 	if v := answer(&crdevalv1.AdmitRequest{Items: last}); !v.GetDeletes() || v.GetObject() == nil {
 		t.Errorf("the last finalizer: %v", v)
 	}
@@ -254,14 +244,14 @@ func TestInclude(t *testing.T) {
 			t.Errorf("%s: scale %s", name, scale)
 		}
 	}
-	admitted := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.EvaluationItem{{OldObject: old, Object: old}}, Include: include})
+	admitted := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: old, OldObject: old}}}}, Include: include})
 	check("Admit", admitted[0].GetVerdict().GetPresentation())
-	read, err := w.evaluation.Read(context.Background(), &crdevalv1.ReadRequest{Catalog: "default", Items: []*crdevalv1.EvaluationItem{{Object: old}}, Include: include})
+	read, err := w.evaluation.Read(context.Background(), &crdevalv1.ReadRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: []*crdevalv1.ObjectItem{{Object: old}}, Include: include})
 	if err != nil {
 		t.Fatal(err)
 	}
 	check("Read", read.GetResults()[0].GetTransformed().GetPresentation())
-	plain := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.EvaluationItem{{OldObject: old, Object: old}}})
+	plain := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: old, OldObject: old}}}}})
 	if p := plain[0].GetVerdict().GetPresentation(); p != nil {
 		t.Errorf("%v was not requested", p)
 	}
@@ -271,31 +261,27 @@ func TestInclude(t *testing.T) {
 func TestBadAdmits(t *testing.T) {
 	w := start(t, nil).withLamp()
 	object := jsonDocument(newLamp("v1", `,"spec":{}`))
-	merge := &crdevalv1.ObjectPatch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: jsonDocument(`{}`)}
+	patched := patch(newLamp("v1", `,"spec":{}`), `{}`)
 	for _, c := range []struct {
 		name   string
 		stage  crdevalv1.AdmissionStage
-		item   *crdevalv1.EvaluationItem
+		item   *crdevalv1.WriteItem
 		code   codes.Code
 		reason string
 	}{
-		{"patch after its stage", crdevalv1.AdmissionStage_ADMISSION_STAGE_FINISH, &crdevalv1.EvaluationItem{OldObject: object, Patch: merge}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"patch to be validated", crdevalv1.AdmissionStage_ADMISSION_STAGE_VALIDATE, &crdevalv1.EvaluationItem{OldObject: object, Patch: merge}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"patch to be decoded and validated", crdevalv1.AdmissionStage_ADMISSION_STAGE_BODY_AND_VALIDATE, &crdevalv1.EvaluationItem{OldObject: object, Patch: merge}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"an old object with the body", crdevalv1.AdmissionStage_ADMISSION_STAGE_BODY, &crdevalv1.EvaluationItem{Object: object, OldObject: object}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"decoded, but no old object", 0, &crdevalv1.EvaluationItem{Object: object, OldObjectDecoded: true}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"patch without an old object", 0, &crdevalv1.EvaluationItem{Patch: merge}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"patch and object", 0, &crdevalv1.EvaluationItem{Object: object, OldObject: object, Patch: merge}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"nothing", 0, &crdevalv1.EvaluationItem{}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"no such subresource", 0, &crdevalv1.EvaluationItem{Object: object, OldObject: object, Subresource: "exec"}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"no such CRD", 0, &crdevalv1.EvaluationItem{Crd: "a.b", Object: object}, codes.NotFound, "CRD_NOT_FOUND"},
-		{"no such version", 0, &crdevalv1.EvaluationItem{Version: "v9", Object: object}, codes.NotFound, "VERSION_NOT_FOUND"},
-		{"huge", 0, &crdevalv1.EvaluationItem{Object: jsonDocument(lamp("v1", `,"spec":{"color":"`+hugeString+`"}`))}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
-		{"a Scale that names no CRD and has no old object", 0, &crdevalv1.EvaluationItem{Object: jsonDocument(`{"apiVersion":"autoscaling/v1","kind":"Scale"}`), Subresource: "scale"}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"patch after its stage", crdevalv1.AdmissionStage_ADMISSION_STAGE_FINISH, patched, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"patch to be validated", crdevalv1.AdmissionStage_ADMISSION_STAGE_VALIDATE, patched, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"patch to be decoded and validated", crdevalv1.AdmissionStage_ADMISSION_STAGE_BODY_AND_VALIDATE, patched, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"an old object with the body", crdevalv1.AdmissionStage_ADMISSION_STAGE_BODY, &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: object, OldObject: object}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"nothing", 0, &crdevalv1.WriteItem{}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"no such subresource", 0, &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: object, OldObject: object, Subresource: "exec"}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"no such CRD", 0, &crdevalv1.WriteItem{Crd: "a.b", Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: object}}}, codes.NotFound, "CRD_NOT_FOUND"},
+		{"no such version", 0, &crdevalv1.WriteItem{Version: "v9", Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: object}}}, codes.NotFound, "VERSION_NOT_FOUND"},
+		{"huge", 0, &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(lamp("v1", `,"spec":{"color":"`+hugeString+`"}`))}}}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			// Of another stage the good item has to be as that takes it.
-			results := w.admit(&crdevalv1.AdmitRequest{Stage: c.stage, Items: []*crdevalv1.EvaluationItem{{Object: object}, c.item}})
+			results := w.admit(&crdevalv1.AdmitRequest{Stage: c.stage, Items: []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: object}}}, c.item}})
 			if !results[0].GetVerdict().GetAllowed() {
 				t.Errorf("the good item beside it: %v", results[0])
 			}
@@ -318,7 +304,7 @@ func TestConversionUnavailable(t *testing.T) {
 		t.Fatal(got, err)
 	}
 	stored, other := jsonDocument(newLamp("v1", `,"spec":{}`)), jsonDocument(newLamp("v1beta1", `,"spec":{}`))
-	results := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.EvaluationItem{{Object: stored}, {Object: other}, {Object: stored, OldObject: other}, {Object: other, OldObject: stored}}})
+	results := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: stored}}}, {Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: other}}}, {Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: stored, OldObject: other}}}, {Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: other, OldObject: stored}}}}})
 	if !results[0].GetVerdict().GetAllowed() {
 		t.Errorf("the storage version: %v", results[0])
 	}
@@ -327,7 +313,7 @@ func TestConversionUnavailable(t *testing.T) {
 			t.Errorf("%d: %v", i+1, result)
 		}
 	}
-	read, err := w.evaluation.Read(context.Background(), &crdevalv1.ReadRequest{Catalog: "default", TargetVersion: "v1", Items: []*crdevalv1.EvaluationItem{{Object: other}}})
+	read, err := w.evaluation.Read(context.Background(), &crdevalv1.ReadRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, TargetVersion: "v1", Items: []*crdevalv1.ObjectItem{{Object: other}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -343,9 +329,9 @@ func TestConversionUnavailable(t *testing.T) {
 func TestAdmitAnswersWithinTheLimit(t *testing.T) {
 	w := start(t, nil).withLamp()
 	long := strings.Repeat("x", maxMessage/6)
-	items := make([]*crdevalv1.EvaluationItem, 5)
+	items := make([]*crdevalv1.WriteItem, 5)
 	for i := range items {
-		items[i] = &crdevalv1.EvaluationItem{Object: jsonDocument(`{"apiVersion":"example.com/v1beta1","kind":"Lamp","metadata":{"name":"x","namespace":"default"},"spec":{"color":"` + long + `"}}`)}
+		items[i] = &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(`{"apiVersion":"example.com/v1beta1","kind":"Lamp","metadata":{"name":"x","namespace":"default"},"spec":{"color":"` + long + `"}}`)}}}
 	}
 	full, fitting := 0, 0
 	for _, result := range w.admit(&crdevalv1.AdmitRequest{Items: items}) {
@@ -374,24 +360,24 @@ func admitting(r *crdevalv1.AdmitRequest) func(context.Context, *wire) error {
 func badAdmits() []call {
 	never := &timestamppb.Timestamp{Seconds: 1 << 60}
 	reading := func(ctx context.Context, w *wire) error {
-		_, err := w.evaluation.Read(ctx, &crdevalv1.ReadRequest{Catalog: "default", Include: &crdevalv1.PresentationOptions{Now: never}})
+		_, err := w.evaluation.Read(ctx, &crdevalv1.ReadRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Include: &crdevalv1.PresentationOptions{Now: never}})
 		return err
 	}
-	many := make([]*crdevalv1.EvaluationItem, 1001)
+	many := make([]*crdevalv1.WriteItem, 1001)
 	for i := range many {
-		many[i] = &crdevalv1.EvaluationItem{}
+		many[i] = &crdevalv1.WriteItem{}
 	}
 	return []call{
 		{"no catalog", admitting(&crdevalv1.AdmitRequest{}), "", "", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
-		{"unknown catalog", admitting(&crdevalv1.AdmitRequest{Catalog: "x"}), "POST", "/v1/catalogs/x:admit", `{}`, asJSON, codes.NotFound, 404, "CATALOG_NOT_FOUND"},
-		{"stage", admitting(&crdevalv1.AdmitRequest{Catalog: "default", Stage: 9}), "POST", toAdmit, `{"stage":9}`, asJSON, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
+		{"unknown catalog", admitting(&crdevalv1.AdmitRequest{Context: &crdevalv1.EvaluationContext{Catalog: "x"}}), "POST", "/v1/catalogs/x:admit", `{}`, asJSON, codes.NotFound, 404, "CATALOG_NOT_FOUND"},
+		{"stage", admitting(&crdevalv1.AdmitRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Stage: 9}), "POST", toAdmit, `{"stage":9}`, asJSON, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 		{"stage by another name", nil, "POST", toAdmit, `{"stage":"DECODE"}`, asJSON, codes.InvalidArgument, 400, "MALFORMED_BODY"},
-		{"time", admitting(&crdevalv1.AdmitRequest{Catalog: "default", Include: &crdevalv1.PresentationOptions{Now: never}}), "", "", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
+		{"time", admitting(&crdevalv1.AdmitRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Include: &crdevalv1.PresentationOptions{Now: never}}), "", "", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 		{"time of a read", reading, "", "", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 		{"invalid time", nil, "POST", toAdmit, `{"include":{"now":"yesterday"}}`, asJSON, codes.InvalidArgument, 400, "MALFORMED_BODY"},
-		{"batch", admitting(&crdevalv1.AdmitRequest{Catalog: "default", Items: many}), "POST", toAdmit, `{"items":[{}` + strings.Repeat(",{}", 1000) + `]}`, asJSON, codes.ResourceExhausted, 413, "LIMIT_EXCEEDED"},
-		{"overlay", admitting(&crdevalv1.AdmitRequest{Catalog: "default", Crds: []*crdevalv1.Document{{}}}), "", "", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
-		{"token", admitting(&crdevalv1.AdmitRequest{Catalog: "default", AtLeast: "elsewhere"}), "POST", toAdmit, `{"atLeast":"elsewhere"}`, asJSON, codes.InvalidArgument, 400, "TOKEN_INVALID"},
+		{"batch", admitting(&crdevalv1.AdmitRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: many}), "POST", toAdmit, `{"items":[{}` + strings.Repeat(",{}", 1000) + `]}`, asJSON, codes.ResourceExhausted, 413, "LIMIT_EXCEEDED"},
+		{"overlay", admitting(&crdevalv1.AdmitRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default", Crds: []*crdevalv1.Document{{}}}}), "", "", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
+		{"token", admitting(&crdevalv1.AdmitRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default", AtLeast: "elsewhere"}}), "POST", toAdmit, `{"context":{"atLeast":"elsewhere"}}`, asJSON, codes.InvalidArgument, 400, "TOKEN_INVALID"},
 		{"parameters", nil, "POST", toAdmit + "?stage=ADMISSION_STAGE_DECODE", `{}`, asJSON, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 		{"method", nil, "GET", toAdmit, "", "", codes.Unimplemented, 405, "METHOD_NOT_ALLOWED"},
 	}

@@ -69,11 +69,11 @@ func TestAsStored(t *testing.T) {
 		t.Errorf("%v %d %s", err, none.code, none.text)
 	}
 	for _, old := range []*crdevalv1.Document{nil, jsonDocument(`{"apiVersion":"example.com/v1","kind":"Fan","metadata":{"name":"a","namespace":"b","resourceVersion":"7"}}`)} {
-		item := &crdevalv1.EvaluationItem{Object: jsonDocument(`{"apiVersion":"example.com/v1","kind":"Fan","metadata":{"name":"a","namespace":"b"}}`), OldObject: old}
+		item := creation(`{"apiVersion":"example.com/v1","kind":"Fan","metadata":{"name":"a","namespace":"b"}}`)
 		if old != nil {
-			item.Object = old
+			item = update(string(old.GetJson()), string(old.GetJson()), "")
 		}
-		v := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.EvaluationItem{item}})[0].GetVerdict()
+		v := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.WriteItem{item}})[0].GetVerdict()
 		if want := int32(http.StatusForbidden); old == nil && v.GetRejection().GetCode() != want || old != nil && !v.GetAllowed() {
 			t.Errorf("%v: %v", item, v)
 		}

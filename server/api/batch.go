@@ -30,13 +30,17 @@ const (
 	maxSendTime = 500 * time.Millisecond
 )
 
-// evaluation has the fields that all evaluation requests have.
-type evaluation interface {
-	GetCatalog() string
-	GetItems() []*crdevalv1.EvaluationItem
-	GetOptions() *crdevalv1.EvaluationOptions
-	GetCrds() []*crdevalv1.Document
-	GetAtLeast() string
+// evaluation has the fields that all evaluation requests with items of type I have.
+type evaluation[I item] interface {
+	GetContext() *crdevalv1.EvaluationContext
+	GetItems() []I
+}
+
+// item has the fields that all items have.
+type item interface {
+	GetCrd() string
+	GetVersion() string
+	GetRevision() string
 }
 
 // A batch is an evaluation call.
@@ -44,7 +48,8 @@ type batch struct {
 	catalog    string
 	view       registry.View
 	inlineCrds []engine.Document
-	items      []*crdevalv1.EvaluationItem
+	n          int            // the number of items
+	item       func(int) item // returns an item
 	options    options
 	timeout    time.Duration // of each item; 0: none
 	limits     engine.Limits
@@ -55,40 +60,47 @@ type batch struct {
 	plain      atomic.Pointer[plainResult]
 }
 
+// setItems sets the items of a batch.
+func setItems[I item](b *batch, items []I) {
+	b.n, b.item = len(items), func(i int) item { return items[i] }
+}
+
 // open checks the fields of a request and opens the view of the catalog that all items use.
-func (s *evaluationService) open(ctx context.Context, r evaluation) (*batch, error) {
-	b := &batch{catalog: r.GetCatalog(), items: r.GetItems(), limits: s.limits.Documents, faults: s.faults}
-	err := checkLength(b.items, "items", "max_batch_items", s.limits.MaxBatchItems)
+func open[I item](ctx context.Context, s *evaluationService, r evaluation[I]) (*batch, error) {
+	c := r.GetContext()
+	b := &batch{catalog: c.GetCatalog(), limits: s.limits.Documents, faults: s.faults}
+	setItems(b, r.GetItems())
+	err := checkLength(r.GetItems(), "items", "max_batch_items", s.limits.MaxBatchItems)
 	if err == nil {
-		b.inlineCrds, err = inlineCrds(ctx, r.GetCrds())
+		b.inlineCrds, err = inlineCrds(ctx, c)
 	}
 	if err == nil {
-		err = b.setOptions(r.GetOptions())
+		err = b.setOptions(c.GetOptions())
 	}
 	if err == nil {
-		b.view, err = openView(ctx, s.registry, b.catalog, r.GetAtLeast(), b.inlineCrds)
+		b.view, err = openView(ctx, s.registry, c, b.inlineCrds)
 	}
-	b.budget.reset(s.limits.MaxMessageBytes, len(b.items)*reservedErrorBytes)
+	b.budget.reset(s.limits.MaxMessageBytes, b.n*reservedErrorBytes)
 	if lease := flow.LeaseOf(ctx); lease != nil {
 		b.budget.grow = func(n int64) error { return lease.TryGrow(flow.Response, n) }
 	}
 	return b, err
 }
 
-// inlineCrds returns the CRDs of a request.
-func inlineCrds(ctx context.Context, crds []*crdevalv1.Document) ([]engine.Document, error) {
-	if err := checkLength(crds, "crds", "max_inline_crds", maxInlineCrds); err != nil {
+// inlineCrds returns the CRDs of a context.
+func inlineCrds(ctx context.Context, c *crdevalv1.EvaluationContext) ([]engine.Document, error) {
+	if err := checkLength(c.GetCrds(), "CRDs", "max_inline_crds", maxInlineCrds); err != nil {
 		return nil, err
 	}
-	return givenList(ctx, "crds", crds)
+	return givenList(ctx, "context.crds", c.GetCrds())
 }
 
-// openView returns the current view of a catalog with the inline CRDs of a request.
-func openView(ctx context.Context, r Registry, catalog, token string, inlineCrds []engine.Document) (registry.View, error) {
+// openView returns the current view of the catalog of a context with these inline CRDs.
+func openView(ctx context.Context, r Registry, c *crdevalv1.EvaluationContext, inlineCrds []engine.Document) (registry.View, error) {
 	if len(inlineCrds) == 0 {
-		return r.View(ctx, catalog, token)
+		return r.View(ctx, c.GetCatalog(), c.GetAtLeast())
 	}
-	return r.ViewWith(ctx, catalog, token, inlineCrds)
+	return r.ViewWith(ctx, c.GetCatalog(), c.GetAtLeast(), inlineCrds)
 }
 
 // The values of the engine, by the numbers of the enums of the API. The first is the default.
@@ -99,26 +111,36 @@ var (
 	objectViews = []engine.View{engine.ViewFull, engine.ViewFull, engine.ViewChanged, engine.ViewNone}
 	traceModes  = []rules.TraceMode{rules.TraceNone, rules.TraceNone, rules.TraceFailed, rules.TraceAll}
 	stages      = []judgement{admit, admit, decode, finish, body, validateDecoded, bodyAndValidate}
+	patchTypes  = []engine.PatchType{0, engine.MergePatch, engine.JSONPatch}
 	rowObjects  = []publish.RowObject{publish.RowMetadata, publish.RowNone, publish.RowMetadata, publish.RowWhole}
 )
 
 func (b *batch) setOptions(o *crdevalv1.EvaluationOptions) (err error) {
 	b.options.completeMetadata, b.options.withStatus = o.GetCompleteMetadata(), o.GetWithStatus()
-	if b.options.fieldValidation, err = enumValue("options.field_validation", o.GetFieldValidation(), fieldValidations); err != nil {
+	if b.options.fieldValidation, err = enumValue("context.options.field_validation", o.GetFieldValidation(), fieldValidations); err != nil {
 		return err
 	}
-	if b.options.view, err = enumValue("options.view", o.GetView(), objectViews); err != nil {
+	if b.options.view, err = enumValue("context.options.view", o.GetView(), objectViews); err != nil {
 		return err
 	}
-	if b.options.trace, err = enumValue("options.trace", o.GetTrace(), traceModes); err != nil {
+	if b.options.trace, err = enumValue("context.options.trace", o.GetTrace(), traceModes); err != nil {
 		return err
 	}
-	if t := o.GetItemTimeout(); t != nil {
-		if b.timeout = t.AsDuration(); t.CheckValid() != nil || b.timeout <= 0 {
-			return invalid("options.item_timeout", "options.item_timeout is %s: it must be more than 0", b.timeout)
-		}
+	b.timeout, err = itemTimeout(o)
+	return err
+}
+
+// itemTimeout returns the time limit of an item, 0 for none.
+func itemTimeout(o *crdevalv1.EvaluationOptions) (time.Duration, error) {
+	t := o.GetItemTimeout()
+	if t == nil {
+		return 0, nil
 	}
-	return nil
+	d := t.AsDuration()
+	if t.CheckValid() != nil || d <= 0 {
+		return 0, invalid("context.options.item_timeout", "context.options.item_timeout is %s: it must be more than 0", d)
+	}
+	return d, nil
 }
 
 // setAdmission sets the options of Admit only.
@@ -149,16 +171,15 @@ func (b *batch) setInclude(include *crdevalv1.PresentationOptions) (err error) {
 func (b *batch) run(
 	ctx context.Context, s *flow.Scheduler, evaluate func(context.Context, *resolver, int) error, fail func(int, error),
 ) error {
-	n := len(b.items)
-	workers := min(s.Seats(), (n+itemsPerWorker-1)/itemsPerWorker)
+	workers := min(s.Seats(), (b.n+itemsPerWorker-1)/itemsPerWorker)
 	// Items are taken one by one: items in a share behind a slow item would miss the deadline.
 	ctx, release := conversion.Reserve(ctx)
 	defer release()
-	return s.RunItems(ctx, workers, n, func(ctx context.Context, work *flow.Work) func(int) {
+	return s.RunItems(ctx, workers, b.n, func(ctx context.Context, work *flow.Work) func(int) {
 		r := resolver{view: b.view, limits: b.limits, origins: originsOf(ctx)}
 		return func(i int) {
 			if err := work.Item(func(ctx context.Context) error { return b.evaluate(ctx, &r, i, evaluate) }); err != nil {
-				fail(i, b.addVersion(&r, b.items[i], err))
+				fail(i, b.addVersion(&r, b.item(i), err))
 			}
 		}
 	})
@@ -319,7 +340,7 @@ func (b *budget) takeBeyond(result proto.Message, reserved int) bool {
 // exceeded returns the error of an item whose result does not fit.
 func (b *budget) exceeded() error {
 	return LimitExceeded("max_message_bytes", b.max, "the result of this item does not fit in the response, whose limit max_message_bytes is %d: "+
-		"send it in another call with fewer items, or set options.view to receive less of each", b.max)
+		"send it in another call with fewer items, or set context.options.view to receive less of each", b.max)
 }
 
 // isBudgetError reports whether an error is that of budget.exceeded.

@@ -25,9 +25,9 @@ func TestAnswersThatDoNotFit(t *testing.T) {
 		t.Fatal(err)
 	}
 	object := jsonDocument(`{"apiVersion":"example.com/v1","kind":"Grower","metadata":{"name":"a"},"spec":{}}`)
-	var items []*crdevalv1.EvaluationItem
+	var items []*crdevalv1.WriteItem
 	for range 200 {
-		items = append(items, &crdevalv1.EvaluationItem{Object: object})
+		items = append(items, &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: object}}})
 	}
 	check := func(name string, answer proto.Message, err error, errorOf func(int) (bool, *status.Status)) {
 		if err != nil {
@@ -46,15 +46,15 @@ func TestAnswersThatDoNotFit(t *testing.T) {
 			t.Errorf("%s: %d of %d results fit, in %d bytes of %d", name, fit, len(items), size, maxMessage)
 		}
 	}
-	verdicts, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{Catalog: "default", Items: items})
+	verdicts, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: items})
 	check("Validate", verdicts, err, func(i int) (bool, *status.Status) {
 		return verdicts.GetResults()[i].GetVerdict().GetAllowed(), status.FromProto(verdicts.GetResults()[i].GetError())
 	})
-	objects, err := w.evaluation.Default(context.Background(), &crdevalv1.DefaultRequest{Catalog: "default", Items: items})
+	objects, err := w.evaluation.Default(context.Background(), &crdevalv1.DefaultRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: objectsOf(items...)})
 	check("Default", objects, err, func(i int) (bool, *status.Status) {
 		return objects.GetResults()[i].GetTransformed().GetObject() != nil, status.FromProto(objects.GetResults()[i].GetError())
 	})
-	one := `{"object":` + string(object.GetJson()) + `}`
+	one := `{"create":{"object":` + string(object.GetJson()) + `}}`
 	rest := w.do("POST", "/v1/catalogs/default:validate", `{"items":[`+strings.Repeat(one+",", len(items)-1)+one+`]}`)
 	if rest.code != http.StatusOK || !strings.Contains(rest.text, `"allowed":true`) || !strings.Contains(rest.text, `"limit":"max_message_bytes"`) {
 		t.Errorf("REST: %d %.300s", rest.code, rest.text)

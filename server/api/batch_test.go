@@ -50,7 +50,7 @@ func (v treacherousView) Named(ctx context.Context, name, revision string) (*eng
 // TestItemsFailAlone: whatever one item does, the call succeeds and the items beside it are evaluated.
 func TestItemsFailAlone(t *testing.T) {
 	w := start(t, func(r api.Registry) api.Registry { return treacherous{r} }).withCronTab()
-	good := &crdevalv1.EvaluationItem{Object: jsonDocument(cronTab(`{}`))}
+	good := &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(cronTab(`{}`))}}}
 	for _, c := range []struct {
 		crd, reason string
 		code        codes.Code
@@ -63,14 +63,15 @@ func TestItemsFailAlone(t *testing.T) {
 		{"talks", "CRD_NOT_FOUND", codes.NotFound},
 	} {
 		t.Run(c.crd, func(t *testing.T) {
-			r := &crdevalv1.PruneRequest{Catalog: "default", Items: []*crdevalv1.EvaluationItem{good, {Crd: c.crd, Object: good.GetObject()}, good}}
+			r := &crdevalv1.PruneRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: objectsOf(good, good, good)}
+			r.Items[1].Crd = c.crd
 			if c.crd == "waits" {
-				r.Options = &crdevalv1.EvaluationOptions{ItemTimeout: durationpb.New(50 * time.Millisecond)}
+				r.Context.Options = &crdevalv1.EvaluationOptions{ItemTimeout: durationpb.New(50 * time.Millisecond)}
 			}
 			got, err := w.evaluation.Prune(context.Background(), r)
-			for err == nil && lateBeside(1, got.GetResults()) && r.GetOptions().GetItemTimeout().AsDuration() < time.Minute {
-				t.Logf("the machine was away for %v: once more", r.GetOptions().GetItemTimeout().AsDuration())
-				r.Options.ItemTimeout = durationpb.New(10 * r.GetOptions().GetItemTimeout().AsDuration())
+			for err == nil && lateBeside(1, got.GetResults()) && r.GetContext().GetOptions().GetItemTimeout().AsDuration() < time.Minute {
+				t.Logf("the machine was away for %v: once more", r.GetContext().GetOptions().GetItemTimeout().AsDuration())
+				r.Context.Options.ItemTimeout = durationpb.New(10 * r.GetContext().GetOptions().GetItemTimeout().AsDuration())
 				got, err = w.evaluation.Prune(context.Background(), r)
 			}
 			if err != nil {
@@ -92,9 +93,9 @@ func TestItemsFailAlone(t *testing.T) {
 // TestDeadline: a call whose time runs out still answers, with what was done and an error for each item that was not.
 func TestDeadline(t *testing.T) {
 	w := start(t, func(r api.Registry) api.Registry { return treacherous{r} }).withCronTab()
-	r := &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.EvaluationItem{{Object: jsonDocument(cronTab(`{}`))}}}
+	r := &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(cronTab(`{}`))}}}}}
 	for range 9 {
-		r.Items = append(r.Items, &crdevalv1.EvaluationItem{Crd: "waits", Object: jsonDocument(cronTab(`{}`))})
+		r.Items = append(r.Items, &crdevalv1.WriteItem{Crd: "waits", Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(cronTab(`{}`))}}})
 	}
 	got, err := patiently(t, func(ctx context.Context) (*crdevalv1.ValidateResponse, error) {
 		got, err := w.evaluation.Validate(ctx, r)
@@ -115,7 +116,7 @@ func TestDeadline(t *testing.T) {
 		}
 	}
 	for _, timeout := range []string{"1S", "3S", "9S", "9S", "9S", "20S", "40S"} {
-		rest := w.do("POST", "/v1/catalogs/default:validate", `{"items":[{"crd":"waits","object":{}}]}`, "Grpc-Timeout", timeout)
+		rest := w.do("POST", "/v1/catalogs/default:validate", `{"items":[{"crd":"waits","create":{"object":{}}}]}`, "Grpc-Timeout", timeout)
 		if rest.code == http.StatusOK && strings.Contains(rest.text, "ITEM_DEADLINE") {
 			return
 		}
@@ -131,13 +132,13 @@ func TestDeadline(t *testing.T) {
 func TestAligned(t *testing.T) {
 	w := start(t, nil).withCronTab()
 	for _, n := range []int{0, 1, 2, 7, 8, 9, 100, 1000} {
-		r := &crdevalv1.DefaultRequest{Catalog: "default"}
+		r := &crdevalv1.DefaultRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}}
 		for i := range n {
 			crd := ""
 			if i%3 == 1 {
 				crd = "crontabs.stable.example.com"
 			}
-			r.Items = append(r.Items, &crdevalv1.EvaluationItem{Crd: crd, Object: jsonDocument(cronTab(fmt.Sprintf(`{"replicas":%d}`, i)))})
+			r.Items = append(r.Items, &crdevalv1.ObjectItem{Crd: crd, Object: jsonDocument(cronTab(fmt.Sprintf(`{"replicas":%d}`, i)))})
 		}
 		got, err := w.evaluation.Default(context.Background(), r)
 		if err != nil {
@@ -181,7 +182,7 @@ func TestViews(t *testing.T) {
 		{"OBJECT_VIEW_CHANGED", `{}`, true},
 		{"OBJECT_VIEW_NONE", `{}`, false},
 	} {
-		a := w.do("POST", "/v1/catalogs/default:default", `{"options":{"view":"`+c.view+`"},"items":[{"object":`+cronTab(c.spec)+`}]}`)
+		a := w.do("POST", "/v1/catalogs/default:default", `{"context":{"options":{"view":"`+c.view+`"}},"items":[{"object":`+cronTab(c.spec)+`}]}`)
 		if a.code != http.StatusOK || strings.Contains(a.text, `"object":{`) != c.present {
 			t.Errorf("%s of %s: %d %s", c.view, c.spec, a.code, a.text)
 		}

@@ -16,11 +16,11 @@ const benchObject = `{"apiVersion":"stable.example.com/v1","kind":"CronTab","met
 // BenchmarkBatch is a batch of 100 objects through all layers, in memory: ns/object is what one object costs.
 func BenchmarkBatch(b *testing.B) {
 	w := start(b, nil).withCronTab()
-	r := &crdevalv1.ValidateRequest{Catalog: "default"}
+	r := &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}}
 	for range 100 {
-		r.Items = append(r.Items, &crdevalv1.EvaluationItem{Object: jsonDocument(benchObject)})
+		r.Items = append(r.Items, &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(benchObject)}}})
 	}
-	body := fmt.Sprintf(`{"items":[%s]}`, strings.TrimSuffix(strings.Repeat(`{"object":`+benchObject+`},`, 100), ","))
+	body := fmt.Sprintf(`{"items":[%s]}`, strings.TrimSuffix(strings.Repeat(`{"create":{"object":`+benchObject+`}},`, 100), ","))
 	b.Run("grpc", func(b *testing.B) {
 		b.ReportAllocs()
 		b.RunParallel(func(pb *testing.PB) {
@@ -55,11 +55,11 @@ func BenchmarkLargeBatch(b *testing.B) {
 	}
 	large.WriteString(`{}]}}`)
 	object := cronTab(large.String())
-	r := &crdevalv1.ValidateRequest{Catalog: "default"}
+	r := &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}}
 	for range 100 {
-		r.Items = append(r.Items, &crdevalv1.EvaluationItem{Object: jsonDocument(object)})
+		r.Items = append(r.Items, &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(object)}}})
 	}
-	body := fmt.Sprintf(`{"items":[%s]}`, strings.TrimSuffix(strings.Repeat(`{"object":`+object+`},`, 100), ","))
+	body := fmt.Sprintf(`{"items":[%s]}`, strings.TrimSuffix(strings.Repeat(`{"create":{"object":`+object+`}},`, 100), ","))
 	for name, call := range map[string]func(){
 		"grpc": func() {
 			if _, err := w.evaluation.Validate(context.Background(), r); err != nil {

@@ -102,24 +102,24 @@ var forms = []struct {
 	body              func(yaml, json, validation string) string // "" if there is no such text
 }{
 	{"request in YAML", "/v1/catalogs/default:validate", "application/yaml", func(yaml, _, validation string) string {
-		return "options: {fieldValidation: " + validation + "}\nitems:\n- crd: \"\" # ä\n  object:\n    " + indented(yaml, "    ")
+		return "context: {options: {fieldValidation: " + validation + "}}\nitems:\n- crd: \"\" # ä\n  create:\n    object:\n      " + indented(yaml, "      ")
 	}},
-	{"stream of YAML", admitPath + "?options.fieldValidation=", "application/yaml", func(yaml, _, _ string) string {
+	{"stream of YAML", admitPath + "?context.options.fieldValidation=", "application/yaml", func(yaml, _, _ string) string {
 		return "# ä\n---\nnull\n---\n" + yaml
 	}},
-	{"stream of a List", admitPath + "?options.fieldValidation=", "application/yaml", func(yaml, _, _ string) string {
+	{"stream of a List", admitPath + "?context.options.fieldValidation=", "application/yaml", func(yaml, _, _ string) string {
 		return "# ä\n---\napiVersion: v1\nkind: List\nitems:\n- " + indented(yaml, "  ")
 	}},
-	{"stream of a typed List", admitPath + "?options.fieldValidation=", "application/yaml", func(yaml, _, _ string) string {
+	{"stream of a typed List", admitPath + "?context.options.fieldValidation=", "application/yaml", func(yaml, _, _ string) string {
 		return "apiVersion: example.com/v1\nkind: TplList\nitems:\n- " + indented(strings.TrimPrefix(yaml, "apiVersion: example.com/v1\nkind: Tpl\n"), "  ")
 	}},
 	{"request in JSON", "/v1/catalogs/default:validate", "application/json", func(_, json, validation string) string {
-		return `{"options": {"fieldValidation": "` + validation + `"},` + "\n" + `"items": [{"crd": "", "object":` + "\n " + json + `}]}`
+		return `{"context": {"options": {"fieldValidation": "` + validation + `"}},` + "\n" + `"items": [{"crd": "", "create": {"object":` + "\n " + json + `}}]}`
 	}},
-	{"stream of JSON", admitPath + "?options.fieldValidation=", "application/x-ndjson", func(_, json, _ string) string {
-		return "\n" + `{"crd": "", "object": ` + json + "}\n"
+	{"stream of JSON", admitPath + "?context.options.fieldValidation=", "application/x-ndjson", func(_, json, _ string) string {
+		return "\n" + `{"crd": "", "create": {"object": ` + json + "}}\n"
 	}},
-	{"stream of objects in JSON", admitPath + "?bare=true&options.fieldValidation=", "application/x-ndjson", func(_, json, _ string) string {
+	{"stream of objects in JSON", admitPath + "?bare=true&context.options.fieldValidation=", "application/x-ndjson", func(_, json, _ string) string {
 		return "\n" + json + "\n"
 	}},
 }
@@ -245,11 +245,11 @@ func TestStreamedDocuments(t *testing.T) {
 func TestBrokenBodies(t *testing.T) {
 	w := start(t, nil)
 	for _, c := range []struct{ media, body, message, violation string }{
-		{"application/json", "{\"items\": [\n{\"object\": {\"a\": [1, 2}}]}", "the body, line 2, column 23: invalid JSON: ", "SyntaxError  at "},
-		{"application/json", "{\"items\": [\n{\"object\": {\"a\": 1}]}", "the body, line 2, column 20: items[0]: a comma or a closing brace is expected", "SyntaxError items[0] at "},
+		{"application/json", "{\"items\": [\n{\"create\": {\"object\": {\"a\": [1, 2}}}]}", "the body, line 2, column 34: invalid JSON: ", "SyntaxError  at "},
+		{"application/json", "{\"items\": [\n{\"create\": {\"object\": {\"a\": 1}]}", "the body, line 2, column 31: items[0].create: a comma or a closing brace is expected", "SyntaxError items[0].create at "},
 		{"application/json", "{\"items\": [\n{\"objet\": {}}]}", `the body, line 2, column 2: items[0]: unknown field "objet"`, "UnknownField items[0].objet at objet"},
 		{"application/json", "{\"items\": [\n{\"crd\": 1}]}", "the body, line 2, column 9: items[0].crd: a string is expected", "DecodeError items[0].crd at 1"},
-		{"application/yaml", "items:\n- object: {a: 1\n", "the body, line 2, column 1: invalid YAML: ", "SyntaxError  at - object"},
+		{"application/yaml", "items:\n- crd: {a: 1\n", "the body, line 2, column 1: invalid YAML: ", "SyntaxError  at - crd"},
 		{"application/yaml", "items:\n- objet: {}\n", `the body, line 2, column 3: items[0]: unknown field "objet"`, "UnknownField items[0].objet at objet"},
 		{"application/yaml", "items:\n- crd: 1\n", "the body, line 2, column 8: items[0].crd: a string is expected", "DecodeError items[0].crd at 1"},
 	} {

@@ -30,19 +30,31 @@ type codec struct {
 	bounds sync.Map // of listBounds by protoreflect.FullName
 }
 
-// listBounds has the maximum length of each list of a message.
-type listBounds map[protowire.Number]int
+// listBounds has the maximum length of each list of a message, and of the lists of its context.
+type listBounds struct {
+	lists   map[protowire.Number]int
+	context protowire.Number // the number of the field context; 0: none
+	crds    protowire.Number // that of its list
+	maximum int              // of that list
+}
+
+const contextField = "context"
 
 // boundsOf returns the bounds of the lists of a message.
 func (c *codec) boundsOf(d protoreflect.MessageDescriptor) listBounds {
 	if known, ok := c.bounds.Load(d.FullName()); ok {
 		return known.(listBounds) //nolint:forcetypeassert // nothing else is stored
 	}
-	bounds := listBounds{}
+	bounds := listBounds{lists: map[protowire.Number]int{}}
 	for i := range d.Fields().Len() {
 		f := d.Fields().Get(i)
 		if limit, ok := c.limits[f.JSONName()]; ok && f.IsList() {
-			bounds[f.Number()] = limit.Maximum
+			bounds.lists[f.Number()] = limit.Maximum
+		}
+		if f.Name() == contextField && f.Message() != nil {
+			crds := f.Message().Fields().ByName("crds")
+			bounds.context, bounds.crds = f.Number(), crds.Number()
+			bounds.maximum = c.limits[contextField+"."+crds.JSONName()].Maximum
 		}
 	}
 	c.bounds.Store(d.FullName(), bounds)
@@ -114,27 +126,58 @@ type decodingStream struct{ grpc.ServerStream }
 // RecvMsg implements grpc.ServerStream.
 func (s decodingStream) RecvMsg(m any) error { return receive(s.ServerStream.RecvMsg, m) }
 
-// truncate returns the message including the first element beyond a bound. It leaves malformed fields to Unmarshal.
+// truncate returns the message up to the first element beyond a bound, including that element. It leaves malformed fields
+// to Unmarshal.
 func truncate(message []byte, bounds listBounds) []byte {
 	shortest := len(message)
-	for _, most := range bounds {
+	for _, most := range bounds.lists {
 		shortest = min(shortest, most)
 	}
-	if len(bounds) == 0 || len(message)/2 <= shortest {
+	if bounds.context != 0 {
+		shortest = min(shortest, bounds.maximum)
+	}
+	if len(message)/2 <= shortest {
 		return message // an element takes at least 2 bytes
 	}
-	counts := make(map[protowire.Number]int, len(bounds))
+	counts := make(map[protowire.Number]int, len(bounds.lists))
+	crds := 0
 	for rest := message; len(rest) > 0; {
-		number, _, n := protowire.ConsumeField(rest)
+		number, kind, n := protowire.ConsumeField(rest)
 		if n < 0 {
 			break
 		}
+		begin := len(message) - len(rest)
+		if number == bounds.context && number != 0 && kind == protowire.BytesType {
+			_, _, tag := protowire.ConsumeTag(rest)
+			context, _ := protowire.ConsumeBytes(rest[tag:])
+			if end := beyond(context, bounds.crds, bounds.maximum, &crds); end >= 0 {
+				short := protowire.AppendTag(append([]byte(nil), message[:begin]...), number, protowire.BytesType)
+				return protowire.AppendBytes(short, context[:end])
+			}
+		}
 		rest = rest[n:]
-		if most, ok := bounds[number]; ok {
+		if most, ok := bounds.lists[number]; ok {
 			if counts[number]++; counts[number] > most {
 				return message[:len(message)-len(rest)]
 			}
 		}
 	}
 	return message
+}
+
+// beyond counts the elements of a list in a message. It returns the end of the first one beyond the maximum, or -1.
+func beyond(message []byte, list protowire.Number, maximum int, count *int) int {
+	for rest := message; len(rest) > 0; {
+		number, _, n := protowire.ConsumeField(rest)
+		if n < 0 {
+			break
+		}
+		rest = rest[n:]
+		if number == list {
+			if *count++; *count > maximum {
+				return len(message) - len(rest)
+			}
+		}
+	}
+	return -1
 }

@@ -299,7 +299,7 @@ func TestConversionErrors(t *testing.T) {
 func TestInlineConversion(t *testing.T) {
 	w, _ := withHosts(t)
 	convert := func(crds ...string) answer {
-		return w.do("POST", "/v1/catalogs/default:convert", `{"targetVersion": "v1", "crds": [`+strings.Join(crds, ",")+`], "items": [{"object":
+		return w.do("POST", "/v1/catalogs/default:convert", `{"targetVersion": "v1", "context": {"crds": [`+strings.Join(crds, ",")+`]}, "items": [{"object":
 			{"apiVersion":"example.com/v1beta1","kind":"Host","metadata":{"name":"a","namespace":"b"},"spec":{"host":"h"}}}]}`)
 	}
 	rules := `{"crd": "hosts.example.com", "between": ["v1beta1", "v1"], "rules": [{"move": {"from": "spec.host", "to": "spec.endpoint.host"}}]}`
@@ -338,10 +338,10 @@ func TestConversionFailed(t *testing.T) {
 			t.Errorf("%s: %v, metadata %v", name, st, info.GetMetadata())
 		}
 	}
-	item := []*crdevalv1.EvaluationItem{{Object: jsonDocument(object)}}
+	item := []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(object)}}}}
 	admitted := w.admit(&crdevalv1.AdmitRequest{Items: item})
 	check("Admit", status.FromProto(admitted[0].GetError()), "")
-	converted, err := w.evaluation.Convert(t.Context(), &crdevalv1.ConvertRequest{Catalog: "default", TargetVersion: "v1", Items: item})
+	converted, err := w.evaluation.Convert(t.Context(), &crdevalv1.ConvertRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, TargetVersion: "v1", Items: objectsOf(item...)})
 	if err != nil {
 		t.Fatal(err)
 	}

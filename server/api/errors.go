@@ -388,10 +388,7 @@ const anonymous = "connection:"
 // withFlow returns a context with the flow of a request. The tenant is an authenticated caller, whose flows are its
 // catalogs. Without authentication, the tenant is the catalog, and its flows are the connections.
 func (f faults) withFlow(ctx context.Context, request any) context.Context {
-	var catalog string
-	if r, ok := request.(interface{ GetCatalog() string }); ok {
-		catalog = r.GetCatalog()
-	}
+	catalog := crdevalv1.CatalogOf(request)
 	caller := f.caller(ctx)
 	if strings.HasPrefix(caller, anonymous) {
 		return flow.WithKey(ctx, flow.Key{Tenant: "catalog:" + catalog, Flow: caller})
@@ -401,7 +398,12 @@ func (f faults) withFlow(ctx context.Context, request any) context.Context {
 
 // checkRequest returns the error of a request without a catalog.
 func checkRequest(m any) error {
-	if r, ok := m.(interface{ GetCatalog() string }); ok {
+	switch r := m.(type) {
+	case interface {
+		GetContext() *crdevalv1.EvaluationContext
+	}:
+		return required("context.catalog", r.GetContext().GetCatalog())
+	case interface{ GetCatalog() string }:
 		return required("catalog", r.GetCatalog())
 	}
 	return nil

@@ -26,7 +26,7 @@ func TestErrorSizes(t *testing.T) {
 	} {
 		for _, crd := range []string{"", "crontabs.stable.example.com"} {
 			got, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{
-				Catalog: "default", Items: []*crdevalv1.EvaluationItem{{Crd: crd, Object: d}},
+				Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: []*crdevalv1.WriteItem{{Crd: crd, Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: d}}}},
 			})
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -43,7 +43,7 @@ func TestErrorSizes(t *testing.T) {
 				return err
 			},
 			"scale": func() error {
-				_, err := w.shows.GetScale(context.Background(), &crdevalv1.GetScaleRequest{Catalog: "default", Object: d})
+				_, err := w.shows.GetScale(context.Background(), &crdevalv1.GetScaleRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Object: d})
 				return err
 			},
 		} {
@@ -56,7 +56,7 @@ func TestErrorSizes(t *testing.T) {
 	const asYAML = "application/yaml"
 	for name, body := range map[string]string{
 		"duplicate key of the request": long + ": 1\n" + long + ": 2\n",
-		"duplicate keys":               "items:\n- object: {" + strings.Repeat(long+": 1, ", 2) + "}\n  " + long + ": 1\n  " + long + ": 2\n",
+		"duplicate keys":               "items:\n- create: {object: {" + strings.Repeat(long+": 1, ", 2) + "}}\n  " + long + ": 1\n  " + long + ": 2\n",
 		"unknown field":                long + ": 1\n",
 		"control":                      "\"" + strings.Repeat("\\x01", 128<<10) + "\": 1\n\"" + strings.Repeat("\\x01", 128<<10) + "\": 2\n",
 		"unknown field of an item":     "items:\n- \"" + strings.Repeat("\\x01", 128<<10) + "\": 1\n",

@@ -69,7 +69,7 @@ func (s *evaluationService) Convert(ctx context.Context, r *crdevalv1.ConvertReq
 }
 
 func (s *evaluationService) transform(
-	ctx context.Context, r evaluation, target string, include *crdevalv1.PresentationOptions, f transformation,
+	ctx context.Context, r evaluation[*crdevalv1.ObjectItem], target string, include *crdevalv1.PresentationOptions, f transformation,
 ) ([]*crdevalv1.TransformResult, error) {
 	return evaluateAll(ctx, s, r, func(b *batch) error {
 		b.options.targetVersion = target
@@ -77,17 +77,17 @@ func (s *evaluationService) transform(
 	}, transforming(f))
 }
 
-// An evaluator evaluates items. R is the message of a result.
-type evaluator[R any] struct {
-	evaluate func(b *batch, ctx context.Context, r *resolver, m *crdevalv1.EvaluationItem) (*R, error)
+// An evaluator evaluates items of type I. R is the message of a result.
+type evaluator[I item, R any] struct {
+	evaluate func(b *batch, ctx context.Context, r *resolver, m I) (*R, error)
 	fail     func(*statusv1.Status) *R // returns the result of an item that could not be evaluated
 }
 
 // evaluateAll evaluates all items of a request. setOptions sets the options that only this call has.
-func evaluateAll[R any](
-	ctx context.Context, s *evaluationService, r evaluation, setOptions func(*batch) error, e evaluator[R],
+func evaluateAll[I item, R any](
+	ctx context.Context, s *evaluationService, r evaluation[I], setOptions func(*batch) error, e evaluator[I, R],
 ) ([]*R, error) {
-	b, err := s.open(ctx, r)
+	b, err := open(ctx, s, r)
 	if err == nil {
 		err = setOptions(b)
 	}
@@ -101,9 +101,10 @@ func evaluateAll[R any](
 		items, cancel = context.WithDeadline(ctx, deadline.Add(-min(left/sendShare, maxSendTime)))
 		defer cancel()
 	}
-	results := make([]*R, len(b.items))
+	all := r.GetItems()
+	results := make([]*R, len(all))
 	if err := b.run(items, s.scheduler, func(ctx context.Context, r *resolver, i int) (err error) {
-		results[i], err = e.evaluate(b, ctx, r, b.items[i])
+		results[i], err = e.evaluate(b, ctx, r, all[i])
 		return err
 	}, func(i int, err error) { results[i] = e.fail(b.boundedStatus(ctx, err)) }); err != nil {
 		return nil, err
@@ -112,16 +113,16 @@ func evaluateAll[R any](
 }
 
 // judging returns the evaluator of Validate or Admit.
-func judging(f judgement) evaluator[crdevalv1.VerdictResult] {
-	return evaluator[crdevalv1.VerdictResult]{
+func judging(f judgement) evaluator[*crdevalv1.WriteItem, crdevalv1.VerdictResult] {
+	return evaluator[*crdevalv1.WriteItem, crdevalv1.VerdictResult]{
 		evaluate: func(
-			b *batch, ctx context.Context, r *resolver, m *crdevalv1.EvaluationItem,
+			b *batch, ctx context.Context, r *resolver, m *crdevalv1.WriteItem,
 		) (*crdevalv1.VerdictResult, error) {
 			v, err := r.judge(ctx, m, &b.options, f)
 			if err != nil {
 				return nil, err
 			}
-			v.Warnings = withPlace(r.origins, m.GetObject(), v.Warnings)
+			v.Warnings = withPlace(r.origins, bodyOf(m), v.Warnings)
 			return b.verdictResult(v)
 		},
 		fail: func(st *statusv1.Status) *crdevalv1.VerdictResult {
@@ -138,10 +139,10 @@ var (
 )
 
 // transforming returns the evaluator of the other calls.
-func transforming(f transformation) evaluator[crdevalv1.TransformResult] {
-	return evaluator[crdevalv1.TransformResult]{
+func transforming(f transformation) evaluator[*crdevalv1.ObjectItem, crdevalv1.TransformResult] {
+	return evaluator[*crdevalv1.ObjectItem, crdevalv1.TransformResult]{
 		evaluate: func(
-			b *batch, ctx context.Context, r *resolver, m *crdevalv1.EvaluationItem,
+			b *batch, ctx context.Context, r *resolver, m *crdevalv1.ObjectItem,
 		) (*crdevalv1.TransformResult, error) {
 			d, object, err := r.prepare(ctx, m)
 			if err != nil {

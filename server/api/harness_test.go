@@ -244,6 +244,35 @@ func cronTab(spec string) string {
 	return `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"x","namespace":"default"},"spec":` + spec + `}`
 }
 
+// creation returns the creation of an object in JSON.
+func creation(object string) *crdevalv1.WriteItem {
+	return &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(object)}}}
+}
+
+// objectsOf returns the objects of creations as items of the calls that transform objects.
+func objectsOf(creations ...*crdevalv1.WriteItem) (list []*crdevalv1.ObjectItem) {
+	for _, m := range creations {
+		list = append(list, &crdevalv1.ObjectItem{
+			Crd: m.GetCrd(), Version: m.GetVersion(), Revision: m.GetRevision(), Object: m.GetCreate().GetObject(),
+		})
+	}
+	return list
+}
+
+// patch returns the patch of an object in JSON.
+func patch(old, merge string) *crdevalv1.WriteItem {
+	return &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{
+		Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: jsonDocument(merge), OldObject: jsonDocument(old),
+	}}}
+}
+
+// update returns the update of an object in JSON.
+func update(object, old, subresource string) *crdevalv1.WriteItem {
+	return &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{
+		Object: jsonDocument(object), OldObject: jsonDocument(old), Subresource: subresource,
+	}}}
+}
+
 func jsonDocument(text string) *crdevalv1.Document {
 	return &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: []byte(text)}}
 }

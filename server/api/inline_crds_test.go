@@ -16,7 +16,7 @@ import (
 // overlaid validates an object with inline CRDs.
 func (w *wire) overlaid(object string, crds ...*crdevalv1.Document) (*crdevalv1.ValidateResponse, error) {
 	return w.evaluation.Validate(w.t.Context(), &crdevalv1.ValidateRequest{
-		Catalog: "default", Items: []*crdevalv1.EvaluationItem{{Object: jsonDocument(object)}}, Crds: crds,
+		Context: &crdevalv1.EvaluationContext{Catalog: "default", Crds: crds}, Items: []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(object)}}}},
 	})
 }
 
@@ -35,12 +35,12 @@ func TestOverlay(t *testing.T) {
 		t.Fatalf("beside: %v, %v", got, err)
 	}
 	var rest crdevalv1.ValidateResponse
-	w.do("POST", toValidate, `{"items":[{"object":`+apple+`}],"crds":[`+asJSONManifest("apples", "Namespaced")+`]}`).into(t, &rest)
+	w.do("POST", toValidate, `{"items":[{"create":{"object":`+apple+`}}],"context":{"crds":[`+asJSONManifest("apples", "Namespaced")+`]}}`).into(t, &rest)
 	if !rest.GetResults()[0].GetVerdict().GetAllowed() {
 		t.Errorf("REST: %v", &rest)
 	}
 	pruned, err := w.evaluation.Prune(t.Context(), &crdevalv1.PruneRequest{
-		Catalog: "default", Items: []*crdevalv1.EvaluationItem{{Object: jsonDocument(strings.TrimSuffix(apple, "}") + `,"spec":{}}`)}}, Crds: []*crdevalv1.Document{yamlDocument(manifestOf("apples"))},
+		Context: &crdevalv1.EvaluationContext{Catalog: "default", Crds: []*crdevalv1.Document{yamlDocument(manifestOf("apples"))}}, Items: []*crdevalv1.ObjectItem{{Object: jsonDocument(strings.TrimSuffix(apple, "}") + `,"spec":{}}`)}},
 	})
 	if err != nil || string(pruned.GetResults()[0].GetTransformed().GetObject().GetJson()) != apple {
 		t.Errorf("pruned: %v, %v", pruned, err)
@@ -112,7 +112,7 @@ func TestInlineCrdsRejected(t *testing.T) {
 			}
 		})
 	}
-	a := w.do("POST", toValidate, `{"items":[],"crds":[`+asJSONManifest("apples", "Everywhere")+`]}`)
+	a := w.do("POST", toValidate, `{"items":[],"context":{"crds":[`+asJSONManifest("apples", "Everywhere")+`]}}`)
 	if st := a.status(t); a.code != 422 || reason(t, st) != "CRD_REJECTED" || !strings.Contains(a.text, `"@type":"type.googleapis.com/crdeval.v1.CrdReport"`) || !strings.Contains(a.text, `"field":"spec.scope"`) {
 		t.Errorf("REST: %d %s", a.code, a.text)
 	}

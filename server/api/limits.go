@@ -91,13 +91,13 @@ type ListLimit struct {
 	Maximum int
 }
 
-// Lists returns the limits of the lists of requests, by the JSON name of the field.
+// Lists returns the limits of the lists of requests, by the JSON path of the field.
 func (l Limits) Lists() map[string]ListLimit {
 	l = l.withDefaults()
 	return map[string]ListLimit{
 		"items":          {"max_batch_items", l.MaxBatchItems},
 		"objects":        {"max_batch_items", l.MaxBatchItems},
-		"crds":           {"max_inline_crds", maxInlineCrds},
+		"context.crds":   {"max_inline_crds", maxInlineCrds},
 		"entries":        {"max_register_crds", l.MaxRegisterCrds},
 		"storedVersions": {"max_stored_versions", maxStoredVersions},
 	}

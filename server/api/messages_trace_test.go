@@ -51,12 +51,12 @@ func TestTraces(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			request := &crdevalv1.ValidateRequest{
-				Catalog: "default", Items: []*crdevalv1.EvaluationItem{{Object: jsonDocument(gadget(c.object))}}, Options: &crdevalv1.EvaluationOptions{Trace: c.trace},
+				Context: &crdevalv1.EvaluationContext{Catalog: "default", Options: &crdevalv1.EvaluationOptions{Trace: c.trace}}, Items: []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(gadget(c.object))}}}},
 			}
-			body := fmt.Sprintf(`{"items":[{"object":%s}],"options":{"trace":%q}}`, gadget(c.object), c.trace)
+			body := fmt.Sprintf(`{"items":[{"create":{"object":%s}}],"context":{"options":{"trace":%q}}}`, gadget(c.object), c.trace)
 			if c.old != "" {
-				request.Items[0].OldObject = jsonDocument(gadget(c.old))
-				body = fmt.Sprintf(`{"items":[{"object":%s,"oldObject":%s}],"options":{"trace":%q}}`, gadget(c.object), gadget(c.old), c.trace)
+				request.Items[0] = update(gadget(c.object), gadget(c.old), "")
+				body = fmt.Sprintf(`{"items":[{"update":{"object":%s,"oldObject":%s}}],"context":{"options":{"trace":%q}}}`, gadget(c.object), gadget(c.old), c.trace)
 			}
 			over, err := w.evaluation.Validate(context.Background(), request)
 			if err != nil {
@@ -86,8 +86,7 @@ func TestTraces(t *testing.T) {
 func TestTraceSteps(t *testing.T) {
 	w := start(t, nil).withGadget()
 	got, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{
-		Catalog: "default", Items: []*crdevalv1.EvaluationItem{{Object: jsonDocument(gadget(`,"spec":{"least":3,"most":2}`))}},
-		Options: &crdevalv1.EvaluationOptions{Trace: crdevalv1.TraceMode_TRACE_MODE_FAILED, View: crdevalv1.ObjectView_OBJECT_VIEW_NONE},
+		Context: &crdevalv1.EvaluationContext{Catalog: "default", Options: &crdevalv1.EvaluationOptions{Trace: crdevalv1.TraceMode_TRACE_MODE_FAILED, View: crdevalv1.ObjectView_OBJECT_VIEW_NONE}}, Items: []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(gadget(`,"spec":{"least":3,"most":2}`))}}}},
 	})
 	if err != nil {
 		t.Fatal(err)

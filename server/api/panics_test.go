@@ -57,8 +57,8 @@ func TestPanicsOfGoroutines(t *testing.T) {
 			}
 		}).withCronTab()
 	}
-	absent := &crdevalv1.EvaluationItem{Crd: "absent", Object: jsonDocument(cronTab(`{}`))}
-	items := slices.Repeat([]*crdevalv1.EvaluationItem{absent}, 100)
+	absent := &crdevalv1.WriteItem{Crd: "absent", Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(cronTab(`{}`))}}}
+	items := slices.Repeat([]*crdevalv1.WriteItem{absent}, 100)
 	check := func(t *testing.T, st *status.Status, function string) {
 		t.Helper()
 		if st.Code() != codes.Internal || reason(t, st) != "INTERNAL" || strings.Contains(st.Message(), "secret") {
@@ -70,8 +70,8 @@ func TestPanicsOfGoroutines(t *testing.T) {
 	}
 	t.Run("an item", func(t *testing.T) {
 		w := start(t)
-		got, err := w.evaluation.Validate(t.Context(), &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.EvaluationItem{
-			{Crd: "panics", Object: jsonDocument(cronTab(`{}`))},
+		got, err := w.evaluation.Validate(t.Context(), &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: []*crdevalv1.WriteItem{
+			{Crd: "panics", Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(cronTab(`{}`))}}},
 		}})
 		if err != nil {
 			t.Fatal(err)
@@ -83,14 +83,14 @@ func TestPanicsOfGoroutines(t *testing.T) {
 	})
 	t.Run("a batch", func(t *testing.T) {
 		w := start(t)
-		_, err := w.evaluation.Validate(t.Context(), &crdevalv1.ValidateRequest{Catalog: "default", Items: items})
+		_, err := w.evaluation.Validate(t.Context(), &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: items})
 		check(t, status.Convert(err), "panickingHook")
 	})
 	t.Run("a stream", func(t *testing.T) {
 		w := start(t)
 		s, err := w.evaluation.AdmitStream(t.Context())
 		if err == nil {
-			err = s.Send(&crdevalv1.AdmitStreamRequest{Catalog: "default", Items: items})
+			err = s.Send(&crdevalv1.AdmitStreamRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: items})
 		}
 		if err == nil {
 			_, err = s.Recv()

@@ -28,9 +28,9 @@ func TestPositionsInRequests(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct{ media, body string }{
-		"JSON":             {"application/json", "\n {\"items\":[{\"crd\":\"é\"},\n{\"object\":" + object + `},` + "\n" + `{"crd":"äöü","object":` + "{}" + `}, {"object" : ` + object + `}]}`},
-		"JSON in one line": {"application/json", `{"items":[{"crd":"é"},{"object":` + strings.ReplaceAll(object, "\n", "") + `},{"crd":"é","object":{}},{"object":` + strings.ReplaceAll(object, "\n", "") + `}]}`},
-		"YAML":             {"application/yaml", "items:\n- crd: é\n- object: " + strings.ReplaceAll(object, "\n", "\n     ") + "\n- {}\n- object: " + strings.ReplaceAll(object, "\n", "\n     ") + "\n"},
+		"JSON":             {"application/json", "\n {\"items\":[{\"crd\":\"é\"},\n{\"create\":{\"object\":" + object + `}},` + "\n" + `{"crd":"äöü","create":{"object":` + "{}" + `}}, {"create":{"object" : ` + object + `}}]}`},
+		"JSON in one line": {"application/json", `{"items":[{"crd":"é"},{"create":{"object":` + strings.ReplaceAll(object, "\n", "") + `}},{"crd":"é","create":{"object":{}}},{"create":{"object":` + strings.ReplaceAll(object, "\n", "") + `}}]}`},
+		"YAML":             {"application/yaml", "items:\n- crd: é\n- create: {object: " + strings.ReplaceAll(object, "\n", "\n     ") + "}\n- {}\n- create: {object: " + strings.ReplaceAll(object, "\n", "\n     ") + "}\n"},
 	} {
 		var answer crdevalv1.ValidateResponse
 		w.do("POST", "/v1/catalogs/default:validate", c.body, "Content-Type", c.media).into(t, &answer)
@@ -39,7 +39,7 @@ func TestPositionsInRequests(t *testing.T) {
 		}
 	}
 	direct, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{
-		Catalog: "default", Items: []*crdevalv1.EvaluationItem{{}, {Object: jsonDocument(object)}},
+		Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: []*crdevalv1.WriteItem{{}, {Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(object)}}}},
 	})
 	if err != nil {
 		t.Fatal(err)

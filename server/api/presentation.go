@@ -29,12 +29,8 @@ type presentationService struct {
 
 // objectRequest has the fields of all requests about objects of one CRD.
 type objectRequest interface {
-	GetCatalog() string
-	GetCrd() string
-	GetVersion() string
-	GetRevision() string
-	GetAtLeast() string
-	GetCrds() []*crdevalv1.Document
+	GetContext() *crdevalv1.EvaluationContext
+	item
 }
 
 // A subject is what a request is about: the CRD, the version and the objects.
@@ -43,6 +39,7 @@ type subject struct {
 	definition *engine.Definition
 	version    string
 	objects    []engine.Document
+	timeout    time.Duration // of an item; 0: none
 }
 
 // subject converts the objects of a request and finds the CRD that a request names, or else that of its first object.
@@ -58,11 +55,15 @@ func (s *presentationService) subject(ctx context.Context, r objectRequest, list
 	if r.GetCrd() == "" && len(objects) == 0 {
 		return nil, invalid("crd", "crd is required if there are no objects")
 	}
-	crds, err := inlineCrds(ctx, r.GetCrds())
+	timeout, err := itemTimeout(r.GetContext().GetOptions())
 	if err != nil {
 		return nil, err
 	}
-	view, err := openView(ctx, s.registry, r.GetCatalog(), r.GetAtLeast(), crds)
+	crds, err := inlineCrds(ctx, r.GetContext())
+	if err != nil {
+		return nil, err
+	}
+	view, err := openView(ctx, s.registry, r.GetContext(), crds)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +72,7 @@ func (s *presentationService) subject(ctx context.Context, r objectRequest, list
 		first = objects[0]
 	}
 	lookup := resolver{view: view, limits: s.limits.Documents, origins: originsOf(ctx)}
-	d, err := lookup.definition(ctx, &crdevalv1.EvaluationItem{Crd: r.GetCrd(), Revision: r.GetRevision()}, first)
+	d, err := lookup.definition(ctx, r, first)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +86,17 @@ func (s *presentationService) subject(ctx context.Context, r objectRequest, list
 			return nil, err
 		}
 	}
-	return &subject{r.GetCatalog(), d, version, objects}, nil
+	return &subject{r.GetContext().GetCatalog(), d, version, objects, timeout}, nil
+}
+
+// within calls f with the time limit of an item.
+func (s *subject) within(ctx context.Context, f func(context.Context) error) error {
+	if s.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, s.timeout)
+		defer cancel()
+	}
+	return f(ctx)
 }
 
 // objectVersion returns the version in the apiVersion of an object.
@@ -202,9 +213,11 @@ func (s *presentationService) scale(
 		return nil, nil, "", err
 	}
 	var text []byte
-	err = s.scheduler.Run(ctx, func(ctx context.Context) (err error) {
-		text, err = f(ctx, on)
-		return err
+	err = s.scheduler.Run(ctx, func(ctx context.Context) error {
+		return on.within(ctx, func(ctx context.Context) (err error) {
+			text, err = f(ctx, on)
+			return err
+		})
 	})
 	switch rejected = rejectionIn(err); {
 	case rejected != nil:
@@ -241,9 +254,11 @@ func (s *presentationService) SelectFields(
 	defer work.Close()
 	for i := range on.objects {
 		var fields []publish.SelectableField
-		err := work.Item(func(ctx context.Context) (err error) {
-			fields, err = publish.Select(ctx, on.definition, on.version, on.objects[i])
-			return err
+		err := work.Item(func(ctx context.Context) error {
+			return on.within(ctx, func(ctx context.Context) (err error) {
+				fields, err = publish.Select(ctx, on.definition, on.version, on.objects[i])
+				return err
+			})
 		})
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)

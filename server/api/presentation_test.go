@@ -32,7 +32,7 @@ const (
 func TestTable(t *testing.T) {
 	w := start(t, nil).withLamp()
 	ctx := context.Background()
-	got, err := w.shows.Table(ctx, &crdevalv1.TableRequest{Catalog: "default", Objects: []*crdevalv1.Document{jsonDocument(aLamp)}, ResourceVersion: "9", ContinueToken: "more", RemainingItemCount: 3})
+	got, err := w.shows.Table(ctx, &crdevalv1.TableRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Objects: []*crdevalv1.Document{jsonDocument(aLamp)}, ResourceVersion: "9", ContinueToken: "more", RemainingItemCount: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestTable(t *testing.T) {
 		}
 	}
 	overlaid, err := w.shows.Table(ctx, &crdevalv1.TableRequest{
-		Catalog: "default", Objects: []*crdevalv1.Document{jsonDocument(gadget(``))}, Crds: []*crdevalv1.Document{yamlDocument(gadgetManifest)}, RowObject: crdevalv1.RowObject_ROW_OBJECT_NONE, WithoutColumns: true,
+		Context: &crdevalv1.EvaluationContext{Catalog: "default", Crds: []*crdevalv1.Document{yamlDocument(gadgetManifest)}}, Objects: []*crdevalv1.Document{jsonDocument(gadget(``))}, RowObject: crdevalv1.RowObject_ROW_OBJECT_NONE, WithoutColumns: true,
 	})
 	if err != nil || !strings.Contains(string(overlaid.GetTable().GetJson()), `"object":null`) || strings.Contains(string(overlaid.GetTable().GetJson()), "Name must be") {
 		t.Errorf("a CRD that comes along: %v %v", overlaid, err)
@@ -89,7 +89,7 @@ func TestItemTimeOfPresentation(t *testing.T) {
 	w := startWith(t, nil, func(o *api.Options) { o.Scheduler = flow.New(flow.Options{MaxItemTime: time.Millisecond}) }).withLamp()
 	large := strings.Replace(aLamp, `"count":2`, `"list":[`+strings.Repeat("{},", 900_000)+`{}]`, 1) // takes some hundred milliseconds
 	objects := slices.Repeat([]*crdevalv1.Document{jsonDocument(large)}, 2)
-	_, err := w.shows.Table(t.Context(), &crdevalv1.TableRequest{Catalog: "default", Objects: objects})
+	_, err := w.shows.Table(t.Context(), &crdevalv1.TableRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Objects: objects})
 	st := status.Convert(err)
 	info := api.ErrorInfoOf(st.Proto())
 	if st.Code() != codes.DeadlineExceeded || info.GetReason() != "ITEM_DEADLINE" || info.GetMetadata()["limit"] != "max_item_time" || info.GetMetadata()["maximum"] != "1ms" ||
@@ -102,7 +102,7 @@ func TestItemTimeOfPresentation(t *testing.T) {
 func TestSelectFields(t *testing.T) {
 	w := start(t, nil).withLamp()
 	request := &crdevalv1.SelectFieldsRequest{
-		Catalog: "default", Crd: lamps, Version: "v1", Selector: "spec.color=red,metadata.name!=y",
+		Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Crd: lamps, Version: "v1", Selector: "spec.color=red,metadata.name!=y",
 		Objects: []*crdevalv1.Document{jsonDocument(aLamp), jsonDocument(noCounts), jsonDocument(`{"apiVersion":`), jsonDocument(gadget(``)), jsonDocument(`[]`)},
 	}
 	got, err := w.shows.SelectFields(context.Background(), request)
@@ -122,12 +122,12 @@ func TestSelectFields(t *testing.T) {
 			t.Errorf("%d: %v", i, got.GetResults()[i])
 		}
 	}
-	none, err := w.shows.SelectFields(context.Background(), &crdevalv1.SelectFieldsRequest{Catalog: "default", Crd: lamps})
+	none, err := w.shows.SelectFields(context.Background(), &crdevalv1.SelectFieldsRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Crd: lamps})
 	if err != nil || len(none.GetSelectable()) != 3 || len(none.GetResults()) != 0 {
 		t.Errorf("without objects: %v %v", none, err)
 	}
 	for selector, message := range map[string]string{"spec.count=1": "field label not supported: spec.count", "spec.color": "invalid selector: 'spec.color'; can't understand 'spec.color'"} {
-		rejected, err := w.shows.SelectFields(context.Background(), &crdevalv1.SelectFieldsRequest{Catalog: "default", Crd: lamps, Selector: selector})
+		rejected, err := w.shows.SelectFields(context.Background(), &crdevalv1.SelectFieldsRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Crd: lamps, Selector: selector})
 		if err != nil || rejected.GetRejection().GetCode() != http.StatusBadRequest || !strings.Contains(rejected.GetRejection().GetMessage(), message) {
 			t.Errorf("%s: %v %v", selector, rejected, err)
 		}
@@ -153,14 +153,14 @@ func (a answer) isStatus(t *testing.T, code int, reason, message string) {
 func TestScale(t *testing.T) {
 	w := start(t, nil).withLamp()
 	ctx := context.Background()
-	got, err := w.shows.GetScale(ctx, &crdevalv1.GetScaleRequest{Catalog: "default", Object: jsonDocument(aLamp)})
+	got, err := w.shows.GetScale(ctx, &crdevalv1.GetScaleRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Object: jsonDocument(aLamp)})
 	if err != nil || !strings.Contains(string(got.GetScale().GetJson()), `"spec":{"replicas":2}`) || got.GetRejection() != nil {
 		t.Fatalf("%v %v", got, err)
 	}
 	if rest := w.do("POST", toShow+":getScale", `{"object":`+aLamp+`}`); rest.code != http.StatusOK || rest.text != string(got.GetScale().GetJson())+"\n" {
 		t.Errorf("REST: %v", rest)
 	}
-	set, err := w.shows.SetScale(ctx, &crdevalv1.SetScaleRequest{Catalog: "default", Object: jsonDocument(noCounts), Scale: jsonDocument(aScale)})
+	set, err := w.shows.SetScale(ctx, &crdevalv1.SetScaleRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Object: jsonDocument(noCounts), Scale: jsonDocument(aScale)})
 	if err != nil || !strings.HasSuffix(string(set.GetObject().GetJson()), `"spec":{"count":5}}`) {
 		t.Fatalf("%v %v", set, err)
 	}
@@ -168,8 +168,8 @@ func TestScale(t *testing.T) {
 		t.Errorf("REST: %v", rest)
 	}
 	for name, r := range map[string]*crdevalv1.GetScaleRequest{
-		"no replicas": {Catalog: "default", Object: jsonDocument(noCounts)},
-		"no scale":    {Catalog: "default", Object: jsonDocument(strings.Replace(aLamp, "com/v1", "com/v1beta1", 1))},
+		"no replicas": {Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Object: jsonDocument(noCounts)},
+		"no scale":    {Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Object: jsonDocument(strings.Replace(aLamp, "com/v1", "com/v1beta1", 1))},
 	} {
 		rejected, err := w.shows.GetScale(ctx, r)
 		if err != nil || rejected.GetRejection().GetCode() < 400 || rejected.GetScale() != nil {
@@ -179,14 +179,14 @@ func TestScale(t *testing.T) {
 		rest := w.do("POST", toShow+":getScale", `{"object":`+string(r.GetObject().GetJson())+`}`)
 		rest.isStatus(t, int(rejected.GetRejection().GetCode()), rejected.GetRejection().GetReason(), rejected.GetRejection().GetMessage())
 	}
-	rejected, err := w.shows.SetScale(ctx, &crdevalv1.SetScaleRequest{Catalog: "default", Object: jsonDocument(aLamp), Scale: jsonDocument(`{"kind":7}`)})
+	rejected, err := w.shows.SetScale(ctx, &crdevalv1.SetScaleRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Object: jsonDocument(aLamp), Scale: jsonDocument(`{"kind":7}`)})
 	if err != nil || rejected.GetRejection().GetCode() != http.StatusBadRequest {
 		t.Errorf("what is no Scale: %v %v", rejected, err)
 	}
 	// The reason why a Scale cannot be decoded, which is not in the API server's answer, is a warning, as for Admit.
 	const textual = `{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"x"},"spec":{"replicas":"9"}}`
 	const why = `crdeval: the Scale cannot be decoded: json: cannot unmarshal string into Go struct field ScaleSpec.spec.replicas of type int32`
-	rejected, err = w.shows.SetScale(ctx, &crdevalv1.SetScaleRequest{Catalog: "default", Object: jsonDocument(aLamp), Scale: jsonDocument(textual)})
+	rejected, err = w.shows.SetScale(ctx, &crdevalv1.SetScaleRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Object: jsonDocument(aLamp), Scale: jsonDocument(textual)})
 	if err != nil || strings.Contains(rejected.GetRejection().GetMessage(), "unmarshal") || len(rejected.GetWarnings()) != 1 || rejected.GetWarnings()[0].GetText() != why {
 		t.Errorf("a Scale with a text: %v %v", rejected, err)
 	}
@@ -365,7 +365,7 @@ func TestTableOfKinds(t *testing.T) {
 		`{"a":1}`:                               `objects[1]: its kind is "", but the kind of lamps.example.com is Lamp`,
 		`{"apiVersion":"a.b/v1","kind":"Lamp"}`: `objects[1]: its apiVersion "a.b/v1" is not a version of lamps.example.com`,
 	} {
-		got, err := w.shows.Table(context.Background(), &crdevalv1.TableRequest{Catalog: "default", Objects: []*crdevalv1.Document{jsonDocument(aLamp), jsonDocument(object)}})
+		got, err := w.shows.Table(context.Background(), &crdevalv1.TableRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Objects: []*crdevalv1.Document{jsonDocument(aLamp), jsonDocument(object)}})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v, not %s", object, got, err, want)
 		}
@@ -386,39 +386,39 @@ func badPresentations() []call {
 	long := strings.Repeat("x", 1<<20+1)
 	return []call{
 		{"table without a catalog", table(&crdevalv1.TableRequest{}), "", "", "", "", bad, badHTTP, "INVALID_ARGUMENT"},
-		{"table of nothing", table(&crdevalv1.TableRequest{Catalog: "default"}), "POST", toShow + ":table", `{}`, asJSON, bad, badHTTP, "INVALID_ARGUMENT"},
-		{"table of an unknown catalog", table(&crdevalv1.TableRequest{Catalog: "x", Crd: lamps}), "POST", "/v1/catalogs/x:table", `{"crd":"lamps.example.com"}`, asJSON, missing, missingHTTP, "CATALOG_NOT_FOUND"},
-		{"table of an unknown CRD", table(&crdevalv1.TableRequest{Catalog: "default", Crd: "a.b"}), "POST", toShow + ":table", `{"crd":"a.b"}`, asJSON, missing, missingHTTP, "CRD_NOT_FOUND"},
-		{"table of an unknown kind", table(&crdevalv1.TableRequest{Catalog: "default", Objects: documents(`{"apiVersion":"a/v1","kind":"B"}`)}), "POST", toShow + ":table", `{"objects":[{"apiVersion":"a/v1","kind":"B"}]}`, asJSON, missing, missingHTTP, "CRD_NOT_FOUND"},
-		{"table with another kind", table(&crdevalv1.TableRequest{Catalog: "default", Objects: documents(aLamp, `{"apiVersion":"example.com/v1","kind":"X"}`)}), "POST", toShow + ":table", `{"objects":[` + aLamp + `,{"apiVersion":"example.com/v1","kind":"X"}]}`, asJSON, bad, badHTTP, "INVALID_ARGUMENT"},
-		{"table with another group", table(&crdevalv1.TableRequest{Catalog: "default", Objects: documents(aLamp, `{"apiVersion":"a.b/v1","kind":"Lamp"}`)}), "POST", toShow + ":table", `{"objects":[` + aLamp + `,{"apiVersion":"a.b/v1","kind":"Lamp"}]}`, asJSON, bad, badHTTP, "INVALID_ARGUMENT"},
-		{"table with what has no kind", table(&crdevalv1.TableRequest{Catalog: "default", Objects: documents(aLamp, `{"a":1}`)}), "POST", toShow + ":table", `{"objects":[` + aLamp + `,{"a":1}]}`, asJSON, bad, badHTTP, "INVALID_ARGUMENT"},
-		{"table of an unknown version", table(&crdevalv1.TableRequest{Catalog: "default", Crd: lamps, Version: "v9"}), "POST", toShow + ":table", `{"crd":"lamps.example.com","version":"v9"}`, asJSON, missing, missingHTTP, "VERSION_NOT_FOUND"},
-		{"table of a version that is not served", table(&crdevalv1.TableRequest{Catalog: "default", Crd: "crontabs.stable.example.com", Version: "v1alpha1"}), "POST", toShow + ":table", `{"crd":"crontabs.stable.example.com","version":"v1alpha1"}`, asJSON, codes.FailedPrecondition, 400, "VERSION_NOT_SERVED"},
-		{"table of an unknown revision", table(&crdevalv1.TableRequest{Catalog: "default", Crd: lamps, Revision: "sha256:0"}), "POST", toShow + ":table", `{"crd":"lamps.example.com","revision":"sha256:0"}`, asJSON, missing, missingHTTP, "REVISION_NOT_FOUND"},
-		{"table of what cannot be read", table(&crdevalv1.TableRequest{Catalog: "default", Objects: documents(`{"a":`)}), "", "", "", "", bad, badHTTP, "OBJECT_UNREADABLE"},
-		{"table of an empty document", table(&crdevalv1.TableRequest{Catalog: "default", Crd: lamps, Objects: []*crdevalv1.Document{{}}}), "", "", "", "", bad, badHTTP, "INVALID_ARGUMENT"},
-		{"table of another group", table(&crdevalv1.TableRequest{Catalog: "default", Crd: lamps, Objects: documents(`{"apiVersion":"a/v1","kind":"B"}`)}), "POST", toShow + ":table", `{"crd":"lamps.example.com","objects":[{"apiVersion":"a/v1","kind":"B"}]}`, asJSON, bad, badHTTP, "INVALID_ARGUMENT"},
-		{"table at no time", table(&crdevalv1.TableRequest{Catalog: "default", Crd: lamps, Now: never}), "", "", "", "", bad, badHTTP, "INVALID_ARGUMENT"},
-		{"table with odd rows", table(&crdevalv1.TableRequest{Catalog: "default", Crd: lamps, RowObject: 9}), "POST", toShow + ":table", `{"crd":"lamps.example.com","rowObject":9}`, asJSON, bad, badHTTP, "INVALID_ARGUMENT"},
-		{"table with less than nothing left", table(&crdevalv1.TableRequest{Catalog: "default", Crd: lamps, RemainingItemCount: -1}), "POST", toShow + ":table", `{"crd":"lamps.example.com","remainingItemCount":-1}`, asJSON, bad, badHTTP, "INVALID_ARGUMENT"},
-		{"table with many labels", table(&crdevalv1.TableRequest{Catalog: "default", Crd: lamps, Text: &crdevalv1.TableText{LabelColumns: strings.Repeat("a,", 64) + "a"}}), "POST", toShow + ":table", `{"crd":"lamps.example.com","text":{"labelColumns":"` + strings.Repeat("a,", 64) + `a"}}`, asJSON, bad, badHTTP, "INVALID_ARGUMENT"},
-		{"table of many objects", table(&crdevalv1.TableRequest{Catalog: "default", Objects: emptyDocuments(1001)}), "POST", toShow + ":table", `{"objects":[{}` + strings.Repeat(",{}", 1000) + `]}`, asJSON, codes.ResourceExhausted, 413, "LIMIT_EXCEEDED"},
-		{"table of a huge object", table(&crdevalv1.TableRequest{Catalog: "default", Crd: lamps, Version: "v1", Objects: documents(`"` + hugeString + `"`)}), "POST", toShow + ":table", `{"crd":"lamps.example.com","version":"v1","objects":["` + hugeString + `"]}`, asJSON, codes.ResourceExhausted, 413, "LIMIT_EXCEEDED"},
-		{"table from elsewhere", table(&crdevalv1.TableRequest{Catalog: "default", Crd: lamps, AtLeast: "elsewhere"}), "POST", toShow + ":table", `{"crd":"lamps.example.com","atLeast":"elsewhere"}`, asJSON, bad, badHTTP, "TOKEN_INVALID"},
+		{"table of nothing", table(&crdevalv1.TableRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}}), "POST", toShow + ":table", `{}`, asJSON, bad, badHTTP, "INVALID_ARGUMENT"},
+		{"table of an unknown catalog", table(&crdevalv1.TableRequest{Context: &crdevalv1.EvaluationContext{Catalog: "x"}, Crd: lamps}), "POST", "/v1/catalogs/x:table", `{"crd":"lamps.example.com"}`, asJSON, missing, missingHTTP, "CATALOG_NOT_FOUND"},
+		{"table of an unknown CRD", table(&crdevalv1.TableRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Crd: "a.b"}), "POST", toShow + ":table", `{"crd":"a.b"}`, asJSON, missing, missingHTTP, "CRD_NOT_FOUND"},
+		{"table of an unknown kind", table(&crdevalv1.TableRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Objects: documents(`{"apiVersion":"a/v1","kind":"B"}`)}), "POST", toShow + ":table", `{"objects":[{"apiVersion":"a/v1","kind":"B"}]}`, asJSON, missing, missingHTTP, "CRD_NOT_FOUND"},
+		{"table with another kind", table(&crdevalv1.TableRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Objects: documents(aLamp, `{"apiVersion":"example.com/v1","kind":"X"}`)}), "POST", toShow + ":table", `{"objects":[` + aLamp + `,{"apiVersion":"example.com/v1","kind":"X"}]}`, asJSON, bad, badHTTP, "INVALID_ARGUMENT"},
+		{"table with another group", table(&crdevalv1.TableRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Objects: documents(aLamp, `{"apiVersion":"a.b/v1","kind":"Lamp"}`)}), "POST", toShow + ":table", `{"objects":[` + aLamp + `,{"apiVersion":"a.b/v1","kind":"Lamp"}]}`, asJSON, bad, badHTTP, "INVALID_ARGUMENT"},
+		{"table with what has no kind", table(&crdevalv1.TableRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Objects: documents(aLamp, `{"a":1}`)}), "POST", toShow + ":table", `{"objects":[` + aLamp + `,{"a":1}]}`, asJSON, bad, badHTTP, "INVALID_ARGUMENT"},
+		{"table of an unknown version", table(&crdevalv1.TableRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Crd: lamps, Version: "v9"}), "POST", toShow + ":table", `{"crd":"lamps.example.com","version":"v9"}`, asJSON, missing, missingHTTP, "VERSION_NOT_FOUND"},
+		{"table of a version that is not served", table(&crdevalv1.TableRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Crd: "crontabs.stable.example.com", Version: "v1alpha1"}), "POST", toShow + ":table", `{"crd":"crontabs.stable.example.com","version":"v1alpha1"}`, asJSON, codes.FailedPrecondition, 400, "VERSION_NOT_SERVED"},
+		{"table of an unknown revision", table(&crdevalv1.TableRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Crd: lamps, Revision: "sha256:0"}), "POST", toShow + ":table", `{"crd":"lamps.example.com","revision":"sha256:0"}`, asJSON, missing, missingHTTP, "REVISION_NOT_FOUND"},
+		{"table of what cannot be read", table(&crdevalv1.TableRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Objects: documents(`{"a":`)}), "", "", "", "", bad, badHTTP, "OBJECT_UNREADABLE"},
+		{"table of an empty document", table(&crdevalv1.TableRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Crd: lamps, Objects: []*crdevalv1.Document{{}}}), "", "", "", "", bad, badHTTP, "INVALID_ARGUMENT"},
+		{"table of another group", table(&crdevalv1.TableRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Crd: lamps, Objects: documents(`{"apiVersion":"a/v1","kind":"B"}`)}), "POST", toShow + ":table", `{"crd":"lamps.example.com","objects":[{"apiVersion":"a/v1","kind":"B"}]}`, asJSON, bad, badHTTP, "INVALID_ARGUMENT"},
+		{"table at no time", table(&crdevalv1.TableRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Crd: lamps, Now: never}), "", "", "", "", bad, badHTTP, "INVALID_ARGUMENT"},
+		{"table with odd rows", table(&crdevalv1.TableRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Crd: lamps, RowObject: 9}), "POST", toShow + ":table", `{"crd":"lamps.example.com","rowObject":9}`, asJSON, bad, badHTTP, "INVALID_ARGUMENT"},
+		{"table with less than nothing left", table(&crdevalv1.TableRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Crd: lamps, RemainingItemCount: -1}), "POST", toShow + ":table", `{"crd":"lamps.example.com","remainingItemCount":-1}`, asJSON, bad, badHTTP, "INVALID_ARGUMENT"},
+		{"table with many labels", table(&crdevalv1.TableRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Crd: lamps, Text: &crdevalv1.TableText{LabelColumns: strings.Repeat("a,", 64) + "a"}}), "POST", toShow + ":table", `{"crd":"lamps.example.com","text":{"labelColumns":"` + strings.Repeat("a,", 64) + `a"}}`, asJSON, bad, badHTTP, "INVALID_ARGUMENT"},
+		{"table of many objects", table(&crdevalv1.TableRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Objects: emptyDocuments(1001)}), "POST", toShow + ":table", `{"objects":[{}` + strings.Repeat(",{}", 1000) + `]}`, asJSON, codes.ResourceExhausted, 413, "LIMIT_EXCEEDED"},
+		{"table of a huge object", table(&crdevalv1.TableRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Crd: lamps, Version: "v1", Objects: documents(`"` + hugeString + `"`)}), "POST", toShow + ":table", `{"crd":"lamps.example.com","version":"v1","objects":["` + hugeString + `"]}`, asJSON, codes.ResourceExhausted, 413, "LIMIT_EXCEEDED"},
+		{"table from elsewhere", table(&crdevalv1.TableRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default", AtLeast: "elsewhere"}, Crd: lamps}), "POST", toShow + ":table", `{"crd":"lamps.example.com","context":{"atLeast":"elsewhere"}}`, asJSON, bad, badHTTP, "TOKEN_INVALID"},
 		{"table with an unknown field", nil, "POST", toShow + ":table", `{"crd":"lamps.example.com","wide":true}`, asJSON, bad, badHTTP, "MALFORMED_BODY"},
 
-		{"selection of nothing", selects(&crdevalv1.SelectFieldsRequest{Catalog: "default"}), "POST", toShow + ":selectFields", `{}`, asJSON, bad, badHTTP, "INVALID_ARGUMENT"},
-		{"selection of an unknown version", selects(&crdevalv1.SelectFieldsRequest{Catalog: "default", Crd: lamps, Version: "v9"}), "POST", toShow + ":selectFields", `{"crd":"lamps.example.com","version":"v9"}`, asJSON, missing, missingHTTP, "VERSION_NOT_FOUND"},
-		{"selection by what cannot be read", selects(&crdevalv1.SelectFieldsRequest{Catalog: "default", Crd: lamps, Objects: documents(`{"a":`)}), "", "", "", "", bad, badHTTP, "OBJECT_UNREADABLE"},
-		{"selection by a long selector", selects(&crdevalv1.SelectFieldsRequest{Catalog: "default", Crd: lamps, Selector: long}), "POST", toShow + ":selectFields", `{"crd":"lamps.example.com","selector":"` + long + `"}`, asJSON, codes.ResourceExhausted, 413, "LIMIT_EXCEEDED"},
-		{"selection of many objects", selects(&crdevalv1.SelectFieldsRequest{Catalog: "default", Objects: emptyDocuments(1001)}), "POST", toShow + ":selectFields", `{"objects":[{}` + strings.Repeat(",{}", 1000) + `]}`, asJSON, codes.ResourceExhausted, 413, "LIMIT_EXCEEDED"},
+		{"selection of nothing", selects(&crdevalv1.SelectFieldsRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}}), "POST", toShow + ":selectFields", `{}`, asJSON, bad, badHTTP, "INVALID_ARGUMENT"},
+		{"selection of an unknown version", selects(&crdevalv1.SelectFieldsRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Crd: lamps, Version: "v9"}), "POST", toShow + ":selectFields", `{"crd":"lamps.example.com","version":"v9"}`, asJSON, missing, missingHTTP, "VERSION_NOT_FOUND"},
+		{"selection by what cannot be read", selects(&crdevalv1.SelectFieldsRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Crd: lamps, Objects: documents(`{"a":`)}), "", "", "", "", bad, badHTTP, "OBJECT_UNREADABLE"},
+		{"selection by a long selector", selects(&crdevalv1.SelectFieldsRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Crd: lamps, Selector: long}), "POST", toShow + ":selectFields", `{"crd":"lamps.example.com","selector":"` + long + `"}`, asJSON, codes.ResourceExhausted, 413, "LIMIT_EXCEEDED"},
+		{"selection of many objects", selects(&crdevalv1.SelectFieldsRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Objects: emptyDocuments(1001)}), "POST", toShow + ":selectFields", `{"objects":[{}` + strings.Repeat(",{}", 1000) + `]}`, asJSON, codes.ResourceExhausted, 413, "LIMIT_EXCEEDED"},
 
-		{"scale of nothing", getsScale(&crdevalv1.GetScaleRequest{Catalog: "default"}), "POST", toShow + ":getScale", `{}`, asJSON, bad, badHTTP, "INVALID_ARGUMENT"},
-		{"scale of another version", getsScale(&crdevalv1.GetScaleRequest{Catalog: "default", Version: "v1", Object: jsonDocument(beta)}), "POST", toShow + ":getScale", `{"version":"v1","object":` + beta + `}`, asJSON, bad, badHTTP, "INVALID_ARGUMENT"},
-		{"scale of another kind", getsScale(&crdevalv1.GetScaleRequest{Catalog: "default", Crd: lamps, Version: "v1", Object: jsonDocument(aScale)}), "POST", toShow + ":getScale", `{"crd":"lamps.example.com","version":"v1","object":` + aScale + `}`, asJSON, bad, badHTTP, "INVALID_ARGUMENT"},
-		{"object without a scale", setsScale(&crdevalv1.SetScaleRequest{Catalog: "default", Object: jsonDocument(aLamp)}), "POST", toShow + ":setScale", `{"object":` + aLamp + `}`, asJSON, bad, badHTTP, "INVALID_ARGUMENT"},
-		{"scale without an object", setsScale(&crdevalv1.SetScaleRequest{Catalog: "default", Scale: jsonDocument(aScale)}), "POST", toShow + ":setScale", `{"scale":` + aScale + `}`, asJSON, bad, badHTTP, "INVALID_ARGUMENT"},
+		{"scale of nothing", getsScale(&crdevalv1.GetScaleRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}}), "POST", toShow + ":getScale", `{}`, asJSON, bad, badHTTP, "INVALID_ARGUMENT"},
+		{"scale of another version", getsScale(&crdevalv1.GetScaleRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Version: "v1", Object: jsonDocument(beta)}), "POST", toShow + ":getScale", `{"version":"v1","object":` + beta + `}`, asJSON, bad, badHTTP, "INVALID_ARGUMENT"},
+		{"scale of another kind", getsScale(&crdevalv1.GetScaleRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Crd: lamps, Version: "v1", Object: jsonDocument(aScale)}), "POST", toShow + ":getScale", `{"crd":"lamps.example.com","version":"v1","object":` + aScale + `}`, asJSON, bad, badHTTP, "INVALID_ARGUMENT"},
+		{"object without a scale", setsScale(&crdevalv1.SetScaleRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Object: jsonDocument(aLamp)}), "POST", toShow + ":setScale", `{"object":` + aLamp + `}`, asJSON, bad, badHTTP, "INVALID_ARGUMENT"},
+		{"scale without an object", setsScale(&crdevalv1.SetScaleRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Scale: jsonDocument(aScale)}), "POST", toShow + ":setScale", `{"scale":` + aScale + `}`, asJSON, bad, badHTTP, "INVALID_ARGUMENT"},
 
 		{"OpenAPI without a catalog", openAPI(&crdevalv1.GetOpenApiRequest{Spec: "v3"}), "", "", "", "", bad, badHTTP, "INVALID_ARGUMENT"},
 		{"OpenAPI without a spec", openAPI(&crdevalv1.GetOpenApiRequest{Catalog: "default"}), "", "", "", "", bad, badHTTP, "INVALID_ARGUMENT"},

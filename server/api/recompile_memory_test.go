@@ -26,7 +26,7 @@ func TestRecompilationTooLarge(t *testing.T) {
 		of.Programs.Remove(done.Revision)
 		w.ledger = flow.NewMemory(memory)
 		return w.do(http.MethodPost, "/v1/catalogs/default:validate",
-			`{"items":[{"object":{"apiVersion":"large.example.com/v1","kind":"A0","metadata":{"name":"a"}}}]}`)
+			`{"items":[{"create":{"object":{"apiVersion":"large.example.com/v1","kind":"A0","metadata":{"name":"a"}}}}]}`)
 	}
 	if got := validate(16 << 20); got.code != http.StatusOK || !strings.Contains(got.text, `"reason":"LIMIT_EXCEEDED"`) ||
 		!strings.Contains(got.text, `"code":8,`) { // RESOURCE_EXHAUSTED

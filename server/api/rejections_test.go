@@ -42,36 +42,35 @@ func bomb() string {
 // that item where crdeval could not evaluate. The call itself succeeds, and so does the good item beside the bad one.
 func TestBadObjects(t *testing.T) {
 	w := start(t, nil).withCronTab()
-	good := &crdevalv1.EvaluationItem{Object: jsonDocument(cronTab(`{}`))}
+	good := &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(cronTab(`{}`))}}}
 	const crd = "crontabs.stable.example.com"
 	for _, c := range []struct {
 		name   string
-		item   *crdevalv1.EvaluationItem
+		item   *crdevalv1.WriteItem
 		code   codes.Code // OK: a rejection
 		reason string     // of the error, or of the rejection
 	}{
-		{"malformed", &crdevalv1.EvaluationItem{Crd: crd, Object: jsonDocument(`{"apiVersion":}`)}, codes.OK, "BadRequest"},
-		{"truncated", &crdevalv1.EvaluationItem{Crd: crd, Object: jsonDocument(cronTab(`{"a":"b`)[:100])}, codes.OK, "BadRequest"},
-		{"empty", &crdevalv1.EvaluationItem{Crd: crd, Object: jsonDocument(``)}, codes.OK, "BadRequest"},
-		{"two values", &crdevalv1.EvaluationItem{Crd: crd, Object: jsonDocument(`{} {}`)}, codes.OK, "BadRequest"},
-		{"malformed YAML", &crdevalv1.EvaluationItem{Crd: crd, Object: yamlDocument("a: [")}, codes.OK, "BadRequest"},
-		{"deep", &crdevalv1.EvaluationItem{Crd: crd, Object: jsonDocument(cronTab(`{"extra":` + deep + `}`))}, codes.OK, "BadRequest"},
-		{"malformed, by its own kind", &crdevalv1.EvaluationItem{Object: jsonDocument(`{"apiVersion":}`)}, codes.InvalidArgument, "OBJECT_UNREADABLE"},
-		{"no kind", &crdevalv1.EvaluationItem{Object: jsonDocument(`{"apiVersion":"v1"}`)}, codes.InvalidArgument, "OBJECT_UNREADABLE"},
-		{"huge", &crdevalv1.EvaluationItem{Object: jsonDocument(cronTab(`{"image":"` + hugeString + `"}`))}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
-		{"cyclic alias", &crdevalv1.EvaluationItem{Crd: crd, Object: yamlDocument(cyclicYAML)}, codes.OK, "BadRequest"},
-		{"alias bomb", &crdevalv1.EvaluationItem{Crd: crd, Object: yamlDocument(bombYAML)}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
-		{"absent", &crdevalv1.EvaluationItem{}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"no such CRD", &crdevalv1.EvaluationItem{Crd: "x.y", Object: good.GetObject()}, codes.NotFound, "CRD_NOT_FOUND"},
-		{"no such kind", &crdevalv1.EvaluationItem{Object: jsonDocument(`{"apiVersion":"a/v1","kind":"B"}`)}, codes.NotFound, "CRD_NOT_FOUND"},
-		{"no such version", &crdevalv1.EvaluationItem{Version: "v9", Object: good.GetObject()}, codes.NotFound, "VERSION_NOT_FOUND"},
-		{"version not served", &crdevalv1.EvaluationItem{Version: "v1alpha1", Object: good.GetObject()}, codes.FailedPrecondition, "VERSION_NOT_SERVED"},
-		{"no such revision", &crdevalv1.EvaluationItem{Revision: "sha256:0", Object: good.GetObject()}, codes.NotFound, "REVISION_NOT_FOUND"},
-		{"patch of nothing", &crdevalv1.EvaluationItem{Patch: &crdevalv1.ObjectPatch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: jsonDocument(`{}`)}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"subresource", &crdevalv1.EvaluationItem{Object: good.GetObject(), Subresource: "logs"}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"malformed", &crdevalv1.WriteItem{Crd: crd, Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(`{"apiVersion":}`)}}}, codes.OK, "BadRequest"},
+		{"truncated", &crdevalv1.WriteItem{Crd: crd, Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(cronTab(`{"a":"b`)[:100])}}}, codes.OK, "BadRequest"},
+		{"empty", &crdevalv1.WriteItem{Crd: crd, Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(``)}}}, codes.OK, "BadRequest"},
+		{"two values", &crdevalv1.WriteItem{Crd: crd, Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(`{} {}`)}}}, codes.OK, "BadRequest"},
+		{"malformed YAML", &crdevalv1.WriteItem{Crd: crd, Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: yamlDocument("a: [")}}}, codes.OK, "BadRequest"},
+		{"deep", &crdevalv1.WriteItem{Crd: crd, Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(cronTab(`{"extra":` + deep + `}`))}}}, codes.OK, "BadRequest"},
+		{"malformed, by its own kind", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(`{"apiVersion":}`)}}}, codes.InvalidArgument, "OBJECT_UNREADABLE"},
+		{"no kind", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(`{"apiVersion":"v1"}`)}}}, codes.InvalidArgument, "OBJECT_UNREADABLE"},
+		{"huge", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(cronTab(`{"image":"` + hugeString + `"}`))}}}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
+		{"cyclic alias", &crdevalv1.WriteItem{Crd: crd, Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: yamlDocument(cyclicYAML)}}}, codes.OK, "BadRequest"},
+		{"alias bomb", &crdevalv1.WriteItem{Crd: crd, Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: yamlDocument(bombYAML)}}}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
+		{"absent", &crdevalv1.WriteItem{}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"no such CRD", &crdevalv1.WriteItem{Crd: "x.y", Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: good.GetCreate().GetObject()}}}, codes.NotFound, "CRD_NOT_FOUND"},
+		{"no such kind", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(`{"apiVersion":"a/v1","kind":"B"}`)}}}, codes.NotFound, "CRD_NOT_FOUND"},
+		{"no such version", &crdevalv1.WriteItem{Version: "v9", Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: good.GetCreate().GetObject()}}}, codes.NotFound, "VERSION_NOT_FOUND"},
+		{"version not served", &crdevalv1.WriteItem{Version: "v1alpha1", Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: good.GetCreate().GetObject()}}}, codes.FailedPrecondition, "VERSION_NOT_SERVED"},
+		{"no such revision", &crdevalv1.WriteItem{Revision: "sha256:0", Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: good.GetCreate().GetObject()}}}, codes.NotFound, "REVISION_NOT_FOUND"},
+		{"patch of nothing", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: jsonDocument(`{}`)}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.EvaluationItem{good, c.item, good}})
+			got, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: []*crdevalv1.WriteItem{good, c.item, good}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -86,7 +85,7 @@ func TestBadObjects(t *testing.T) {
 				if rejection.GetCode() != http.StatusBadRequest || rejection.GetReason() != c.reason || rejection.GetMessage() == "" || bad.GetVerdict().GetAllowed() {
 					t.Errorf("got %v, want a rejection", bad)
 				}
-				read, err := w.evaluation.Read(context.Background(), &crdevalv1.ReadRequest{Catalog: "default", Items: []*crdevalv1.EvaluationItem{c.item}})
+				read, err := w.evaluation.Read(context.Background(), &crdevalv1.ReadRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: objectsOf(c.item)})
 				if err != nil || read.GetResults()[0].GetTransformed().GetRejection() == nil {
 					t.Errorf("Read: %v %v", read, err)
 				}
@@ -140,14 +139,14 @@ const (
 
 // badCalls are the calls that fail as a whole, each with its gRPC code and its HTTP status.
 func badCalls() []call {
-	items := make([]*crdevalv1.EvaluationItem, 1001)
+	items := make([]*crdevalv1.WriteItem, 1001)
 	for i := range items {
-		items[i] = &crdevalv1.EvaluationItem{}
+		items[i] = &crdevalv1.WriteItem{}
 	}
 	tooMany := `{"items":[{}` + strings.Repeat(",{}", 1000) + `]}`
-	large := &crdevalv1.ValidateRequest{Catalog: "default"}
+	large := &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}}
 	for range 4 {
-		large.Items = append(large.Items, &crdevalv1.EvaluationItem{Object: jsonDocument(`"` + hugeString + `"`)})
+		large.Items = append(large.Items, &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(`"` + hugeString + `"`)}}})
 	}
 	listed := func(size int32) func(context.Context, *wire) error {
 		return func(ctx context.Context, w *wire) error {
@@ -155,22 +154,22 @@ func badCalls() []call {
 			return err
 		}
 	}
-	traced := &crdevalv1.ValidateRequest{Catalog: "default", Options: &crdevalv1.EvaluationOptions{Trace: 9}}
-	overlaid := &crdevalv1.ValidateRequest{Catalog: "default", Crds: []*crdevalv1.Document{{}}}
-	foreign := &crdevalv1.ValidateRequest{Catalog: "default", AtLeast: "elsewhere"}
-	hasty := &crdevalv1.ValidateRequest{Catalog: "default", Options: &crdevalv1.EvaluationOptions{ItemTimeout: durationpb.New(-time.Second)}}
+	traced := &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default", Options: &crdevalv1.EvaluationOptions{Trace: 9}}}
+	overlaid := &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default", Crds: []*crdevalv1.Document{{}}}}
+	foreign := &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default", AtLeast: "elsewhere"}}
+	hasty := &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default", Options: &crdevalv1.EvaluationOptions{ItemTimeout: durationpb.New(-time.Second)}}}
 	return []call{
-		{"batch limit", validate(&crdevalv1.ValidateRequest{Catalog: "default", Items: items}), "POST", toValidate, tooMany, asJSON, codes.ResourceExhausted, 413, "LIMIT_EXCEEDED"},
+		{"batch limit", validate(&crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: items}), "POST", toValidate, tooMany, asJSON, codes.ResourceExhausted, 413, "LIMIT_EXCEEDED"},
 		{"message limit", validate(large), "POST", toValidate, `"` + strings.Repeat(hugeString, 3) + `"`, asJSON, codes.ResourceExhausted, 413, "LIMIT_EXCEEDED"},
 		{"page size", listed(-1), "GET", toRegister + "?pageSize=-1", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 		{"no catalog", validate(&crdevalv1.ValidateRequest{}), "", "", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
-		{"unknown catalog", validate(&crdevalv1.ValidateRequest{Catalog: "x"}), "POST", "/v1/catalogs/x:validate", "{}", asJSON, codes.NotFound, 404, "CATALOG_NOT_FOUND"},
-		{"trace", validate(traced), "POST", toValidate, `{"options":{"trace":9}}`, asJSON, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
-		{"trace by another name", nil, "POST", toValidate, `{"options":{"trace":"TRACE_SOME"}}`, asJSON, codes.InvalidArgument, 400, "MALFORMED_BODY"},
+		{"unknown catalog", validate(&crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "x"}}), "POST", "/v1/catalogs/x:validate", "{}", asJSON, codes.NotFound, 404, "CATALOG_NOT_FOUND"},
+		{"trace", validate(traced), "POST", toValidate, `{"context":{"options":{"trace":9}}}`, asJSON, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
+		{"trace by another name", nil, "POST", toValidate, `{"context":{"options":{"trace":"TRACE_SOME"}}}`, asJSON, codes.InvalidArgument, 400, "MALFORMED_BODY"},
 		{"overlay", validate(overlaid), "", "", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
-		{"token", validate(foreign), "POST", toValidate, `{"atLeast":"elsewhere"}`, asJSON, codes.InvalidArgument, 400, "TOKEN_INVALID"},
-		{"item timeout", validate(hasty), "POST", toValidate, `{"options":{"itemTimeout":"-1s"}}`, asJSON, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
-		{"enum", validate(&crdevalv1.ValidateRequest{Catalog: "default", Options: &crdevalv1.EvaluationOptions{View: 9}}), "POST", toValidate, `{"options":{"view":9}}`, asJSON, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
+		{"token", validate(foreign), "POST", toValidate, `{"context":{"atLeast":"elsewhere"}}`, asJSON, codes.InvalidArgument, 400, "TOKEN_INVALID"},
+		{"item timeout", validate(hasty), "POST", toValidate, `{"context":{"options":{"itemTimeout":"-1s"}}}`, asJSON, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
+		{"enum", validate(&crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default", Options: &crdevalv1.EvaluationOptions{View: 9}}}), "POST", toValidate, `{"context":{"options":{"view":9}}}`, asJSON, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 
 		{"manifest absent", register("default", nil), "POST", toRegister, "null", asJSON, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 		{"manifest malformed", register("default", jsonDocument(`{"a":}`)), "POST", toRegister, `{"a":}`, asJSON, codes.InvalidArgument, 400, "MANIFEST_UNREADABLE"},
@@ -182,7 +181,7 @@ func badCalls() []call {
 		{"manifest bomb", register("default", yamlDocument(bombYAML)), "POST", toRegister, bombYAML, asYAML, codes.ResourceExhausted, 413, "LIMIT_EXCEEDED"},
 
 		{"body malformed", nil, "POST", toValidate, `{"items":`, asJSON, codes.InvalidArgument, 400, "MALFORMED_BODY"},
-		{"body truncated in a document", nil, "POST", toValidate, `{"items":[{"object":{"a":"b`, asJSON, codes.InvalidArgument, 400, "MALFORMED_BODY"},
+		{"body truncated in a document", nil, "POST", toValidate, `{"items":[{"create":{"object":{"a":"b`, asJSON, codes.InvalidArgument, 400, "MALFORMED_BODY"},
 		{"body with more behind", nil, "POST", toValidate, `{} {}`, asJSON, codes.InvalidArgument, 400, "MALFORMED_BODY"},
 		{"manifest with more behind", nil, "POST", toRegister, `{} {}`, asJSON, codes.InvalidArgument, 400, "MALFORMED_BODY"},
 		{"body empty", nil, "POST", toValidate, ``, asJSON, codes.InvalidArgument, 400, "MALFORMED_BODY"},

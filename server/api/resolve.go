@@ -28,7 +28,7 @@ type target struct{ crd, apiVersion, kind, revision string }
 
 // definition returns the CRD that an item names, or else that of the object o.
 func (r *resolver) definition(
-	ctx context.Context, item *crdevalv1.EvaluationItem, o engine.Document,
+	ctx context.Context, item item, o engine.Document,
 ) (d *engine.Definition, err error) {
 	t := target{crd: item.GetCrd(), revision: item.GetRevision()}
 	if t.crd == "" {
@@ -84,7 +84,7 @@ func (r *resolver) lookUp(ctx context.Context, t target) (*engine.Definition, er
 
 // guess returns the CRD that the beginning of an object names, or nil. A guess is right only if the verdict allows the
 // object: apiVersion and kind may occur again further down. It saves a search through the whole text.
-func (r *resolver) guess(ctx context.Context, item *crdevalv1.EvaluationItem, o engine.Document) *engine.Definition {
+func (r *resolver) guess(ctx context.Context, item item, o engine.Document) *engine.Definition {
 	if item.GetCrd() != "" {
 		return nil
 	}
@@ -106,7 +106,7 @@ func (r *resolver) guess(ctx context.Context, item *crdevalv1.EvaluationItem, o 
 
 // judge returns the verdict on one item.
 func (r *resolver) judge(
-	ctx context.Context, m *crdevalv1.EvaluationItem, o *options, f judgement,
+	ctx context.Context, m *crdevalv1.WriteItem, o *options, f judgement,
 ) (v verdict, err error) {
 	w, typed, err := writeOf(r.origins, m)
 	if err != nil {
@@ -129,107 +129,77 @@ func (r *resolver) judge(
 	return f(ctx, d, w, o)
 }
 
-// prepare returns the CRD and the object for a call other than Validate and Admit.
-func (r *resolver) prepare(ctx context.Context, m *crdevalv1.EvaluationItem) (*engine.Definition, engine.Document, error) {
-	_, object, err := writeOf(r.origins, m)
+// prepare returns the CRD and the object of an item.
+func (r *resolver) prepare(ctx context.Context, m *crdevalv1.ObjectItem) (*engine.Definition, engine.Document, error) {
+	object, err := givenRequired(r.origins, "object", m.GetObject())
 	if err != nil {
 		return nil, object, err
-	}
-	if name := beyondBody(m); name != "" {
-		return nil, object, invalid(name, "%s is for Validate and Admit only", name)
 	}
 	d, err := r.definition(ctx, m, object)
 	return d, object, err
 }
 
-// beyondBody returns the first field of an item that only a whole write has, or "".
-func beyondBody(m *crdevalv1.EvaluationItem) string {
-	for _, f := range []struct {
-		name string
-		set  bool
-	}{
-		{"old_object", m.GetOldObject() != nil}, {"subresource", m.GetSubresource() != ""}, {"patch", m.GetPatch() != nil},
-		{"generated_name", m.GetGeneratedName() != ""},
-	} {
-		if f.set {
-			return f.name
-		}
+// bodyOf returns the body of a write: its object or its patch.
+func bodyOf(m *crdevalv1.WriteItem) *crdevalv1.Document {
+	switch o := m.GetOperation().(type) {
+	case *crdevalv1.WriteItem_Create:
+		return o.Create.GetObject()
+	case *crdevalv1.WriteItem_Update:
+		return o.Update.GetObject()
+	case *crdevalv1.WriteItem_Patch:
+		return o.Patch.GetPatch()
 	}
-	return ""
+	return nil
 }
 
-// writeOf checks an item and returns its write, and the document with the kind of the custom resource.
-func writeOf(origins Origins, m *crdevalv1.EvaluationItem) (w engine.Write, typed engine.Document, err error) {
-	object, err := given(origins, m.GetObject())
-	if err != nil {
-		return nil, typed, err
-	}
-	old, err := given(origins, m.GetOldObject())
-	if err != nil {
-		return nil, typed, err
-	}
-	p := m.GetPatch()
-	switch created, subresource := old.Absent(), m.GetSubresource(); {
-	case p != nil && m.GetObject() != nil:
-		err = invalid("object", "object and patch exclude each other: the patch applies to old_object")
-	case subresource != "" && subresource != "status" && subresource != "scale":
-		err = invalid("subresource", "subresource is %s: it must be empty, status or scale", quoted(subresource))
-	case object.Absent() && p == nil:
-		err = invalid("object", "object is required, or a patch of old_object")
-	case created && m.GetOldObject() != nil:
-		err = invalid("old_object", "old_object is empty: set it to JSON or YAML, or leave it out to create the object")
-	case created && p != nil:
-		err = invalid("old_object", "old_object is required with patch: the patch applies to it")
-	case created && subresource != "":
-		err = invalid("old_object", "old_object is required with subresource %s: such a write is an update", subresource)
-	case created && m.GetOldObjectDecoded():
-		err = invalid("old_object_decoded", "old_object_decoded is about old_object, which is not set: leave it out to create the object")
-	case !created && m.GetGeneratedName() != "":
-		err = invalid("generated_name", "generated_name and old_object exclude each other: only a creation generates a name")
-	case p != nil:
-		w, err = patchOf(origins, m, old)
-		return w, old, err
-	case created:
+// writeOf returns the write of an item, and the document with the kind of the custom resource.
+func writeOf(origins Origins, m *crdevalv1.WriteItem) (w engine.Write, typed engine.Document, err error) {
+	switch o := m.GetOperation().(type) {
+	case *crdevalv1.WriteItem_Create:
+		typed, err = givenRequired(origins, "create.object", o.Create.GetObject())
 		return engine.Create{
-			Object: object, Version: m.GetVersion(), Namespace: m.GetNamespace(), Name: m.GetName(), GeneratedName: m.GetGeneratedName(),
-		}, object, nil
-	default:
-		if typed = object; subresource == "scale" {
-			typed = old
+			Object: typed, Version: m.GetVersion(), Namespace: m.GetNamespace(), Name: m.GetName(),
+			GeneratedName: o.Create.GetGeneratedName(),
+		}, typed, err
+	case *crdevalv1.WriteItem_Update:
+		w := engine.Update{
+			OldDecoded: o.Update.GetOldObjectDecoded(), Subresource: o.Update.GetSubresource(),
+			Version: m.GetVersion(), Namespace: m.GetNamespace(), Name: m.GetName(),
 		}
-		return engine.Update{
-			Object: object, Old: old, OldDecoded: m.GetOldObjectDecoded(), Subresource: subresource, Version: m.GetVersion(),
-			Namespace: m.GetNamespace(), Name: m.GetName(),
-		}, typed, nil
+		if w.Object, err = givenRequired(origins, "update.object", o.Update.GetObject()); err == nil {
+			w.Old, err = givenRequired(origins, "update.old_object", o.Update.GetOldObject())
+		}
+		if typed = w.Object; w.Subresource == "scale" {
+			typed = w.Old
+		}
+		return w, typed, err
+	case *crdevalv1.WriteItem_Patch:
+		w := engine.Patch{
+			OldDecoded: o.Patch.GetOldObjectDecoded(), Subresource: o.Patch.GetSubresource(),
+			Version: m.GetVersion(), Namespace: m.GetNamespace(), Name: m.GetName(),
+		}
+		if w.Type, err = enumValue("patch.type", o.Patch.GetType(), patchTypes); err != nil {
+			return nil, typed, err
+		}
+		if w.Body, err = givenRequired(origins, "patch.patch", o.Patch.GetPatch()); err == nil {
+			w.Old, err = givenRequired(origins, "patch.old_object", o.Patch.GetOldObject())
+		}
+		return w, w.Old, err
 	}
-	return nil, typed, err
+	return nil, typed, invalid("operation", "the item has no operation: set create, update or patch")
 }
 
-func patchOf(origins Origins, m *crdevalv1.EvaluationItem, old engine.Document) (engine.Write, error) {
-	w := engine.Patch{
-		Old: old, OldDecoded: m.GetOldObjectDecoded(), Subresource: m.GetSubresource(), Version: m.GetVersion(),
-		Namespace: m.GetNamespace(), Name: m.GetName(),
+// givenRequired converts a Document of a request that must not be absent.
+func givenRequired(origins Origins, field string, m *crdevalv1.Document) (engine.Document, error) {
+	d, err := given(origins, m)
+	if err == nil && d.Absent() {
+		err = invalid(field, "%s is required, as JSON or YAML", field)
 	}
-	var err error
-	if w.Body, err = given(origins, m.GetPatch().GetPatch()); err != nil {
-		return nil, err
-	}
-	switch t := m.GetPatch().GetType(); t {
-	case crdevalv1.PatchType_PATCH_TYPE_MERGE:
-		w.Type = engine.MergePatch
-	case crdevalv1.PatchType_PATCH_TYPE_JSON:
-		w.Type = engine.JSONPatch
-	default:
-		return nil, invalid("patch.type", "patch.type: the enum has no value %d", t)
-	}
-	if w.Body.Absent() {
-		return nil, invalid("patch.patch", "patch.patch is required: the patch as JSON or YAML")
-	}
-	return w, nil
+	return d, err
 }
 
 // addVersion adds to an error about a version the catalog, the CRD and the version. r has evaluated the item.
-func (b *batch) addVersion(r *resolver, item *crdevalv1.EvaluationItem, err error) error {
+func (b *batch) addVersion(r *resolver, item item, err error) error {
 	e, ok := isAboutVersion(err)
 	if !ok || r.found == nil {
 		return err

@@ -32,9 +32,9 @@ func TestGuesses(t *testing.T) {
 		{cronTab(`7`), "rejected"},
 		{plain, "allowed"},
 	}
-	r := &crdevalv1.ValidateRequest{Catalog: "default"}
+	r := &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}}
 	for _, i := range items {
-		r.Items = append(r.Items, &crdevalv1.EvaluationItem{Object: jsonDocument(i.object)})
+		r.Items = append(r.Items, &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(i.object)}}})
 	}
 	answer := func(r *crdevalv1.VerdictResult) string {
 		switch {
@@ -54,7 +54,7 @@ func TestGuesses(t *testing.T) {
 			t.Errorf("item %d, %s: %s, want %s", i, item.object, is, item.want)
 		}
 		// Alone, with nothing to guess by, each gets the same answer.
-		alone, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{Catalog: "default", Items: r.Items[i : i+1]})
+		alone, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: r.Items[i : i+1]})
 		if err != nil {
 			t.Fatal(err)
 		}

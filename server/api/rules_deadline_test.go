@@ -46,20 +46,20 @@ func TestTheWorstRule(t *testing.T) {
 		}
 		bad := jsonDocument(fmt.Sprintf(`{"apiVersion":"example.com/v1","kind":%q,"metadata":{"name":"a"},"spec":%s}`, kind, c.spec))
 		const at = 40
-		r := &crdevalv1.ValidateRequest{Catalog: "default"}
+		r := &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}}
 		for n := range 100 {
 			object := bad
 			if n != at {
 				object = jsonDocument(cronTab(`{}`))
 			}
-			r.Items = append(r.Items, &crdevalv1.EvaluationItem{Object: object})
+			r.Items = append(r.Items, &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: object}}})
 		}
 		for name, options := range map[string]*crdevalv1.EvaluationOptions{
 			"item timeout of 50 ms": {ItemTimeout: durationpb.New(50 * time.Millisecond)},
 			"the call's time only":  {},
 		} {
 			t.Run(c.name+"/"+name, func(t *testing.T) {
-				r.Options = options
+				r.Context.Options = options
 				got, err := patiently(t, func(ctx context.Context) (*crdevalv1.ValidateResponse, error) { return w.evaluation.Validate(ctx, r) })
 				for attempt := 1; err == nil && attempt < 3 && lateBeside(at, got.GetResults()); attempt++ {
 					t.Log("the machine was away for as long as an item may take: once more")

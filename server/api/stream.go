@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/crdeval/crdeval/engine/host"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
@@ -17,13 +18,12 @@ import (
 
 // AdmitStream returns the verdict on each write of a stream.
 func (s *evaluationService) AdmitStream(g grpc.BidiStreamingServer[crdevalv1.AdmitStreamRequest, crdevalv1.AdmitStreamResponse]) error {
-	return serveStream(s, g, streamKind[*crdevalv1.AdmitStreamRequest, crdevalv1.VerdictResult]{
+	return serveStream(s, g, streamKind[*crdevalv1.AdmitStreamRequest, *crdevalv1.WriteItem, crdevalv1.VerdictResult]{
 		receive: g.Recv,
 		setOptions: func(b *batch, first *crdevalv1.AdmitStreamRequest) error {
 			return b.setAdmission(first.GetStage(), first.GetInclude())
 		},
-		hasOptions: func(m *crdevalv1.AdmitStreamRequest) bool { return m.GetStage() != 0 || m.GetInclude() != nil },
-		evaluator:  admitting,
+		evaluator: admitting,
 		send: func(first int64, results []*crdevalv1.VerdictResult) error {
 			return g.Send(&crdevalv1.AdmitStreamResponse{FirstIndex: first, Results: results})
 		},
@@ -32,39 +32,37 @@ func (s *evaluationService) AdmitStream(g grpc.BidiStreamingServer[crdevalv1.Adm
 
 // ReadStream returns each object of a stream as an API server reads it from its storage.
 func (s *evaluationService) ReadStream(g grpc.BidiStreamingServer[crdevalv1.ReadStreamRequest, crdevalv1.ReadStreamResponse]) error {
-	return serveStream(s, g, streamKind[*crdevalv1.ReadStreamRequest, crdevalv1.TransformResult]{
+	return serveStream(s, g, streamKind[*crdevalv1.ReadStreamRequest, *crdevalv1.ObjectItem, crdevalv1.TransformResult]{
 		receive: g.Recv,
 		setOptions: func(b *batch, first *crdevalv1.ReadStreamRequest) error {
 			b.options.targetVersion = first.GetTargetVersion()
 			return b.setInclude(first.GetInclude())
 		},
-		hasOptions: func(m *crdevalv1.ReadStreamRequest) bool { return m.GetTargetVersion() != "" || m.GetInclude() != nil },
-		evaluator:  transforming(read),
+		evaluator: transforming(read),
 		send: func(first int64, results []*crdevalv1.TransformResult) error {
 			return g.Send(&crdevalv1.ReadStreamResponse{FirstIndex: first, Results: results})
 		},
 	})
 }
 
-// streamKind has what differs between AdmitStream and ReadStream. M is a message of requests, R that of a result.
-type streamKind[M streamRequest, R any] struct {
-	evaluator[R]
+// streamKind has what differs between the streams. M is a message of requests, I that of an item, R that of a result.
+type streamKind[M streamRequest[I], I item, R any] struct {
+	evaluator[I, R]
 	receive    func() (M, error)
 	setOptions func(b *batch, first M) error // sets the options that only this kind has
-	hasOptions func(M) bool                  // reports whether a message has some of them
 	send       func(first int64, results []*R) error
 }
 
-type streamRequest interface {
-	evaluation
+type streamRequest[I item] interface {
+	evaluation[I]
 	proto.Message
 }
 
 // A stream is a call of AdmitStream or ReadStream. One goroutine receives a message, evaluates its items and sends the
 // results before it receives the next message, which waits in the connection. Each additional goroutine would add tens of
 // microseconds to the latency of an item.
-type stream[M streamRequest, R any] struct {
-	streamKind[M, R]
+type stream[M streamRequest[I], I item, R any] struct {
+	streamKind[M, I, R]
 	service    *evaluationService
 	slot       *streamSlot
 	opened     *batch        // that of the first message, with the options of all
@@ -81,16 +79,17 @@ const (
 )
 
 // A chunk has the items of one message and their results.
-type chunk[R any] struct {
+type chunk[I item, R any] struct {
 	*batch        // its budget bounds the results that wait
 	first   int64 // the index of the first item
+	items   []I
 	results []*R
 	failed  []error // by item: the error of a result that does not fit in the budget
 }
 
 // serveStream serves a stream from its first message to its end.
-func serveStream[M streamRequest, R, Req, Res any](
-	s *evaluationService, g grpc.BidiStreamingServer[Req, Res], kind streamKind[M, R],
+func serveStream[M streamRequest[I], I item, R, Req, Res any](
+	s *evaluationService, g grpc.BidiStreamingServer[Req, Res], kind streamKind[M, I, R],
 ) error {
 	ctx := g.Context()
 	slot, err := s.streams.take(ctx)
@@ -100,17 +99,17 @@ func serveStream[M streamRequest, R, Req, Res any](
 	defer slot.release()
 	first, err := receiveFirst(slot, kind.receive)
 	if errors.Is(err, io.EOF) {
-		return invalid("catalog", "the stream ended before its first message: send one with the catalog")
+		return invalid("context", "the stream ended before its first message: send one with the context")
 	}
 	if err == nil {
-		err = checkStreamItems(first)
+		err = checkStreamItems(first.GetItems())
 	}
 	if err != nil {
 		return err
 	}
 	ctx = s.faults.withFlow(ctx, first)
-	t := &stream[M, R]{streamKind: kind, service: s, slot: slot}
-	if t.opened, err = s.open(ctx, first); err != nil {
+	t := &stream[M, I, R]{streamKind: kind, service: s, slot: slot}
+	if t.opened, err = open(ctx, s, first); err != nil {
 		return err
 	}
 	if err := t.setOptions(t.opened, first); err != nil {
@@ -150,7 +149,7 @@ func receiveFirst[M any](slot *streamSlot, receive func() (M, error)) (first M, 
 }
 
 // run answers messages until the stream ends, the server drains or the slot is lost.
-func (t *stream[M, R]) run(ctx context.Context, first M) error {
+func (t *stream[M, I, R]) run(ctx context.Context, first M) error {
 	running, stop := context.WithCancelCause(ctx)
 	defer func() {
 		stop(nil)
@@ -178,7 +177,7 @@ func (t *stream[M, R]) run(ctx context.Context, first M) error {
 }
 
 // answerAll answers the first message and those that it receives.
-func (t *stream[M, R]) answerAll(ctx context.Context, m M) (err error) {
+func (t *stream[M, I, R]) answerAll(ctx context.Context, m M) (err error) {
 	defer host.Recover(&err)
 	view := t.opened.view
 	for {
@@ -209,33 +208,44 @@ func (t *stream[M, R]) answerAll(ctx context.Context, m M) (err error) {
 }
 
 // check checks a message after the first. It returns the current view of the catalog, which its items use.
-func (t *stream[M, R]) check(ctx context.Context, m M) (registry.View, error) {
+func (t *stream[M, I, R]) check(ctx context.Context, m M) (registry.View, error) {
 	switch {
-	case m.GetCatalog() != "" || m.GetOptions() != nil || len(m.GetCrds()) > 0 || m.GetAtLeast() != "" || t.hasOptions(m):
+	case !hasOnlyItems(m):
 		return nil, invalid("items", "a message after the first must have items only: the first message sets the other fields for the whole stream")
 	case len(m.GetItems()) == 0:
 		return nil, invalid("items", "a message after the first has no items: send 1 to %d", maxStreamItems)
 	}
-	if err := checkStreamItems(m); err != nil {
+	if err := checkStreamItems(m.GetItems()); err != nil {
 		return nil, err
 	}
-	return openView(ctx, t.service.registry, t.opened.catalog, "", t.opened.inlineCrds)
+	return openView(ctx, t.service.registry, &crdevalv1.EvaluationContext{Catalog: t.opened.catalog}, t.opened.inlineCrds)
 }
 
-func checkStreamItems(m streamRequest) error {
-	return checkLength(m.GetItems(), "items in a message", "max_stream_items", maxStreamItems)
+// hasOnlyItems reports whether a message has no other field than items.
+func hasOnlyItems(m proto.Message) bool {
+	only := true
+	m.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, _ protoreflect.Value) bool {
+		only = f.Name() == "items"
+		return only
+	})
+	return only
+}
+
+func checkStreamItems[I item](items []I) error {
+	return checkLength(items, "items in a message", "max_stream_items", maxStreamItems)
 }
 
 // answer evaluates the items of a message and sends the results.
-func (t *stream[M, R]) answer(ctx context.Context, m M, view registry.View) error {
+func (t *stream[M, I, R]) answer(ctx context.Context, m M, view registry.View) error {
 	n, o := len(m.GetItems()), t.opened
 	if n == 0 {
 		return nil
 	}
-	c := &chunk[R]{
-		batch: &batch{catalog: o.catalog, view: view, items: m.GetItems(), options: o.options, timeout: o.timeout, limits: o.limits, faults: o.faults},
-		first: t.next, results: make([]*R, n), failed: make([]error, n),
+	c := &chunk[I, R]{
+		batch: &batch{catalog: o.catalog, view: view, options: o.options, timeout: o.timeout, limits: o.limits, faults: o.faults},
+		first: t.next, items: m.GetItems(), results: make([]*R, n), failed: make([]error, n),
 	}
+	setItems(c.batch, c.items)
 	c.budget.reset(min(maxStreamResultBytes, t.service.limits.MaxMessageBytes/2), 0)
 	t.next += int64(n)
 	if err := t.evaluateChunk(ctx, c); err != nil {
@@ -245,7 +255,7 @@ func (t *stream[M, R]) answer(ctx context.Context, m M, view registry.View) erro
 }
 
 // evaluateChunk evaluates the items of a chunk.
-func (t *stream[M, R]) evaluateChunk(ctx context.Context, c *chunk[R]) error {
+func (t *stream[M, I, R]) evaluateChunk(ctx context.Context, c *chunk[I, R]) error {
 	return t.unlessEnded(ctx, func() error {
 		return c.run(ctx, t.service.scheduler, func(ctx context.Context, r *resolver, i int) (err error) {
 			defer t.slot.touch()
@@ -262,7 +272,7 @@ func (t *stream[M, R]) evaluateChunk(ctx context.Context, c *chunk[R]) error {
 }
 
 // unlessEnded calls f unless ctx has ended. The call does not return before f.
-func (t *stream[M, R]) unlessEnded(ctx context.Context, f func() error) error {
+func (t *stream[M, I, R]) unlessEnded(ctx context.Context, f func() error) error {
 	t.evaluating.Lock()
 	defer t.evaluating.Unlock()
 	if ctx.Err() != nil {
@@ -272,7 +282,7 @@ func (t *stream[M, R]) unlessEnded(ctx context.Context, f func() error) error {
 }
 
 // sendChunk sends the results of a chunk. It evaluates those that did not fit again and sends each in its own message.
-func (t *stream[M, R]) sendChunk(ctx context.Context, c *chunk[R]) error {
+func (t *stream[M, I, R]) sendChunk(ctx context.Context, c *chunk[I, R]) error {
 	sent := 0
 	for i, failed := range c.failed {
 		if failed == nil {
@@ -294,7 +304,7 @@ func (t *stream[M, R]) sendChunk(ctx context.Context, c *chunk[R]) error {
 }
 
 // evaluateAgain evaluates an item of a chunk alone.
-func (t *stream[M, R]) evaluateAgain(ctx context.Context, c *chunk[R], i int) error {
+func (t *stream[M, I, R]) evaluateAgain(ctx context.Context, c *chunk[I, R], i int) error {
 	return t.unlessEnded(ctx, func() error {
 		r := resolver{view: c.view, limits: c.limits, origins: originsOf(ctx)}
 		if err := t.service.scheduler.Run(ctx, func(ctx context.Context) error {
@@ -310,7 +320,7 @@ func (t *stream[M, R]) evaluateAgain(ctx context.Context, c *chunk[R], i int) er
 }
 
 // sendRange sends some results of a chunk. It blocks while the caller does not read.
-func (t *stream[M, R]) sendRange(c *chunk[R], from, to int) error {
+func (t *stream[M, I, R]) sendRange(c *chunk[I, R], from, to int) error {
 	if from == to {
 		return nil
 	}

@@ -80,8 +80,8 @@ const admitPath = "/v1/catalogs/default:admitStream"
 // TestStreamedLines: an item a line; what is no item has an error of its own; violations point into the body.
 func TestStreamedLines(t *testing.T) {
 	w := start(t, nil).withCronTab()
-	bad := `  {"crd": "crontabs.stable.example.com", "object": ` + cronTab(`{"cronSpec": "ü", "replicas": 0}`) + `}`
-	body := `{"object":` + cronTab(`{}`) + "}\n\n" + bad + "\r\n" + cronTab(`{}`) + "\n" + `{"object":{"kind":}}` + "\n" + `{"object":` + cronTab(`{}`) + `}`
+	bad := `  {"crd": "crontabs.stable.example.com", "create": {"object": ` + cronTab(`{"cronSpec": "ü", "replicas": 0}`) + `}}`
+	body := `{"create":{"object":` + cronTab(`{}`) + "}}\n\n" + bad + "\r\n" + cronTab(`{}`) + "\n" + `{"create":{"object":{"kind":}}}` + "\n" + `{"create":{"object":` + cronTab(`{}`) + `}}`
 	got := w.streamed(t, admitPath, body)
 	if len(got) != 5 {
 		t.Fatalf("%v", got)
@@ -106,7 +106,7 @@ func TestStreamedLines(t *testing.T) {
 		t.Errorf("%v", got[3])
 	}
 
-	bare := w.streamed(t, admitPath+"?bare=true&options.view=OBJECT_VIEW_NONE", cronTab(`{}`)+"\n"+cronTab(`{"replicas":0}`)+"\n", "Content-Type", "application/x-ndjson")
+	bare := w.streamed(t, admitPath+"?bare=true&context.options.view=OBJECT_VIEW_NONE", cronTab(`{}`)+"\n"+cronTab(`{"replicas":0}`)+"\n", "Content-Type", "application/x-ndjson")
 	if len(bare) != 2 || !bare[0].Verdict.Allowed || bare[0].Verdict.Object != nil || bare[1].Verdict.Allowed || bare[1].Verdict.Violations[0].Position.Line != 2 {
 		t.Errorf("%v", bare)
 	}
@@ -134,11 +134,11 @@ func TestStreamedResultsAreLines(t *testing.T) {
 		t.Fatal(got.text)
 	}
 	spaced, returns := fmt.Sprintf(object, "\r\n "), fmt.Sprintf(object, "\r")
-	update := `{"object": ` + returns + `, "oldObject": ` + returns + `, "subresource": ""}`
+	update := `{"update": {"object": ` + returns + `, "oldObject": ` + returns + `, "subresource": ""}}`
 	for _, c := range []struct{ name, path, media, body string }{
-		{"admit lines", admitPath, "application/x-ndjson", `{"object":` + returns + "}\n" + update},
+		{"admit lines", admitPath, "application/x-ndjson", `{"create":{"object":` + returns + "}}\n" + update},
 		{"admit bare lines", admitPath + "?bare=true&include.tableRow=true", "application/x-ndjson", returns + "\r\n" + returns},
-		{"admit DECODE", admitPath + "?stage=ADMISSION_STAGE_DECODE", "application/x-ndjson", `{"object":` + returns + "}\n" + update},
+		{"admit DECODE", admitPath + "?stage=ADMISSION_STAGE_DECODE", "application/x-ndjson", `{"create":{"object":` + returns + "}}\n" + update},
 		{"admit documents", admitPath, "application/yaml", spaced + "\n---\n" + spaced},
 		{"read lines", "/v1/catalogs/default:readStream?bare=true", "application/x-ndjson", returns + "\n" + returns},
 		{"read documents", "/v1/catalogs/default:readStream", "application/yaml", spaced + "\n---\n" + spaced},
@@ -200,13 +200,13 @@ func TestStreamedYAMLErrors(t *testing.T) {
 // TestStreamedEnd checks that the reason for the end of a stream follows the results of the items before it.
 func TestStreamedEnd(t *testing.T) {
 	w := start(t, nil).withCronTab()
-	good := `{"object":` + cronTab(`{}`) + "}\n"
+	good := `{"create":{"object":` + cronTab(`{}`) + "}}\n"
 	for _, c := range []struct{ name, body, query, media, message string }{
-		{"no JSON", strings.Repeat(good, 150) + "{\"object\":\n" + good, "", "", "line 151, column 11: "},
+		{"no JSON", strings.Repeat(good, 150) + "{\"create\":{\"object\":\n" + good, "", "", "line 151, column 21: "},
 		{"YAML", good + "apiVersion: v1\n", "", "", "line 2, column 1: "},
 		{"two values", good + `{} {}`, "", "", "line 2, column 4: there is something after the value: a line is one value (each line"},
 		{"no JSON object", cronTab(`{}`) + "\n{\"kind\":", "?bare=true", "", "line 2, column "},
-		{"a long line", good + `{"object":"` + strings.Repeat("x", maxMessage) + `"}`, "", "", "line 2: the line or document has more bytes than the limit max_message_bytes"},
+		{"a long line", good + `{"create":{"object":"` + strings.Repeat("x", maxMessage) + `"}}`, "", "", "line 2: the line or document has more bytes than the limit max_message_bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := w.streamed(t, admitPath+c.query, c.body)
@@ -229,7 +229,7 @@ func TestStreamedEnd(t *testing.T) {
 // TestStreamsRejected: what is wrong with a stream as a whole has an HTTP status of its own.
 func TestStreamsRejected(t *testing.T) {
 	w := start(t, nil).withCronTab()
-	good := `{"object":` + cronTab(`{}`) + "}\n"
+	good := `{"create":{"object":` + cronTab(`{}`) + "}}\n"
 	for _, c := range []struct {
 		name, method, path string
 		headers            []string
@@ -240,12 +240,12 @@ func TestStreamsRejected(t *testing.T) {
 		{"a method", "GET", admitPath, nil, 405, "METHOD_NOT_ALLOWED", "POST"},
 		{"a media type", "POST", admitPath, []string{"Content-Type", "text/csv"}, 415, "MEDIA_TYPE_NOT_SUPPORTED", "application/x-ndjson or application/yaml"},
 		{"an encoding", "POST", admitPath, []string{"Content-Encoding", "gzip"}, 415, "MEDIA_TYPE_NOT_SUPPORTED", "gzip"},
-		{"a token", "POST", admitPath + "?at_least=nobodys", nil, 400, "TOKEN_INVALID", ""},
-		{"an unknown parameter", "POST", admitPath + "?view=x", nil, 400, "INVALID_ARGUMENT", `unknown query parameter "view": this call takes options.fieldValidation, options.view, options.itemTimeout`},
+		{"a token", "POST", admitPath + "?context.at_least=nobodys", nil, 400, "TOKEN_INVALID", ""},
+		{"an unknown parameter", "POST", admitPath + "?view=x", nil, 400, "INVALID_ARGUMENT", `unknown query parameter "view": this call takes context.atLeast, context.options.fieldValidation, context.options.view, context.options.itemTimeout`},
 		{"no parameter", "POST", admitPath + "?items=1", nil, 400, "INVALID_ARGUMENT", "items"},
 		{"the catalog again", "POST", admitPath + "?catalog=other", nil, 400, "INVALID_ARGUMENT", "catalog"},
-		{"half a parameter", "POST", admitPath + "?options=1", nil, 400, "INVALID_ARGUMENT", `"options"`},
-		{"a value", "POST", admitPath + "?options.view=ALL", nil, 400, "INVALID_ARGUMENT", "ALL"},
+		{"half a parameter", "POST", admitPath + "?context=1", nil, 400, "INVALID_ARGUMENT", `"context"`},
+		{"a value", "POST", admitPath + "?context.options.view=ALL", nil, 400, "INVALID_ARGUMENT", "ALL"},
 		{"a stage", "POST", "/v1/catalogs/default:readStream?stage=ADMISSION_STAGE_DECODE", nil, 400, "INVALID_ARGUMENT", "targetVersion"},
 		{"bare", "POST", admitPath + "?bare=1", nil, 400, "INVALID_ARGUMENT", `"bare"`},
 		{"twice", "POST", admitPath + "?bare=true&bare=false", nil, 400, "INVALID_ARGUMENT", `given 2 times`},
@@ -301,7 +301,7 @@ func TestStreamedContinue(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got100Continue: func() { continued = true }})
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url+admitPath, strings.NewReader(`{"object":`+cronTab(`{}`)+`}`))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url+admitPath, strings.NewReader(`{"create":{"object":`+cronTab(`{}`)+`}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -321,7 +321,7 @@ func TestStreamedContinue(t *testing.T) {
 // TestStreamedCutOff: a body that is cut off, over a connection on which the client still listens, has the results of what came whole, and an error behind them.
 func TestStreamedCutOff(t *testing.T) {
 	w := start(t, nil).withCronTab()
-	item := `{"object":` + cronTab(`{}`) + "}\n"
+	item := `{"create":{"object":` + cronTab(`{}`) + "}}\n"
 	documents := cronTab(`{}`) + "\n---\n" + cronTab(`{}`) + "\n"
 	chunked := func(body string) string {
 		return fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", len(body), body)
@@ -396,7 +396,7 @@ func TestInteractiveStream(t *testing.T) {
 	body, answer := w.open(t, admitPath)
 	lines := answer() // before anything was sent
 	for i := range 3 {
-		if _, err := fmt.Fprintf(body, "{\"object\":%s}\n{\"nothing\":%d}\n", cronTab(fmt.Sprintf(`{"cronSpec":"%d"}`, i)), i); err != nil {
+		if _, err := fmt.Fprintf(body, "{\"create\":{\"object\":%s}}\n{\"nothing\":%d}\n", cronTab(fmt.Sprintf(`{"cronSpec":"%d"}`, i)), i); err != nil {
 			t.Fatal(err)
 		}
 		if !lines.Scan() {
@@ -429,7 +429,7 @@ func TestInteractiveStream(t *testing.T) {
 // check for goroutines at the end of the tests knows.
 func TestStreamedBackPressure(t *testing.T) {
 	w := start(t, nil).withCronTab()
-	item := `{"object":` + cronTab(fmt.Sprintf(`{"extra":{"x":%q}}`, strings.Repeat("x", 100_000))) + "}\n"
+	item := `{"create":{"object":` + cronTab(fmt.Sprintf(`{"extra":{"x":%q}}`, strings.Repeat("x", 100_000))) + "}}\n"
 	const most = 1000
 	for _, read := range []bool{true, false} {
 		body, answer := w.open(t, admitPath)

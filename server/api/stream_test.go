@@ -27,8 +27,11 @@ func (w *wire) admitStream(ctx context.Context, first *crdevalv1.AdmitStreamRequ
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if first.GetCatalog() == "" {
-		first.Catalog = "default"
+	if first.GetContext() == nil {
+		first.Context = &crdevalv1.EvaluationContext{}
+	}
+	if first.GetContext().GetCatalog() == "" {
+		first.Context.Catalog = "default"
 	}
 	if err := stream.Send(first); err != nil && !errors.Is(err, io.EOF) { // which says that the server has rejected the call already
 		w.t.Fatal(err)
@@ -36,9 +39,9 @@ func (w *wire) admitStream(ctx context.Context, first *crdevalv1.AdmitStreamRequ
 	return stream
 }
 
-func items(objects ...string) (list []*crdevalv1.EvaluationItem) {
+func items(objects ...string) (list []*crdevalv1.WriteItem) {
 	for _, o := range objects {
-		list = append(list, &crdevalv1.EvaluationItem{Object: jsonDocument(o)})
+		list = append(list, &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(o)}}})
 	}
 	return list
 }
@@ -131,11 +134,11 @@ func TestReadStream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := stream.Send(&crdevalv1.ReadStreamRequest{Catalog: "default", TargetVersion: "v1alpha1"}); err != nil {
+	if err := stream.Send(&crdevalv1.ReadStreamRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, TargetVersion: "v1alpha1"}); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if err := stream.Send(&crdevalv1.ReadStreamRequest{Items: items(cronTab(`{"unknown":1}`), `{}`)}); err != nil {
+		if err := stream.Send(&crdevalv1.ReadStreamRequest{Items: objectsOf(items(cronTab(`{"unknown":1}`), `{}`)...)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -161,7 +164,7 @@ func TestReadStream(t *testing.T) {
 func TestStreamsEnd(t *testing.T) {
 	w := start(t, nil).withCronTab()
 	one := items(cronTab(`{}`))
-	many := make([]*crdevalv1.EvaluationItem, 101)
+	many := make([]*crdevalv1.WriteItem, 101)
 	for i := range many {
 		many[i] = one[0]
 	}
@@ -173,17 +176,17 @@ func TestStreamsEnd(t *testing.T) {
 	}{
 		{"no message", nil, 0, "INVALID_ARGUMENT"},
 		{"no catalog", []*crdevalv1.AdmitStreamRequest{{Items: one}}, 0, "INVALID_ARGUMENT"},
-		{"another catalog", []*crdevalv1.AdmitStreamRequest{{Catalog: "nowhere", Items: one}}, 0, "CATALOG_NOT_FOUND"},
-		{"a stage", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", Stage: 17}}, 0, "INVALID_ARGUMENT"},
-		{"an option", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", Options: &crdevalv1.EvaluationOptions{View: 17}}}, 0, "INVALID_ARGUMENT"},
-		{"another's token", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", AtLeast: "x"}}, 0, "TOKEN_INVALID"},
-		{"a CRD", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", Crds: []*crdevalv1.Document{jsonDocument(`{}`)}}}, 0, "MANIFEST_UNREADABLE"},
-		{"too many at first", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", Items: many}}, 0, "LIMIT_EXCEEDED"},
-		{"nothing at all", []*crdevalv1.AdmitStreamRequest{{Catalog: "default"}}, 0, ""},
-		{"too many", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", Items: one}, {Items: many[:100]}, {Items: many}, {Items: one}}, 101, "LIMIT_EXCEEDED"},
-		{"none", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", Items: one}, {}, {Items: one}}, 1, "INVALID_ARGUMENT"},
-		{"the catalog again", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", Items: one}, {Catalog: "default", Items: one}}, 1, "INVALID_ARGUMENT"},
-		{"the stage again", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", Items: one}, {Stage: crdevalv1.AdmissionStage_ADMISSION_STAGE_ALL, Items: one}}, 1, "INVALID_ARGUMENT"},
+		{"another catalog", []*crdevalv1.AdmitStreamRequest{{Context: &crdevalv1.EvaluationContext{Catalog: "nowhere"}, Items: one}}, 0, "CATALOG_NOT_FOUND"},
+		{"a stage", []*crdevalv1.AdmitStreamRequest{{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Stage: 17}}, 0, "INVALID_ARGUMENT"},
+		{"an option", []*crdevalv1.AdmitStreamRequest{{Context: &crdevalv1.EvaluationContext{Catalog: "default", Options: &crdevalv1.EvaluationOptions{View: 17}}}}, 0, "INVALID_ARGUMENT"},
+		{"another's token", []*crdevalv1.AdmitStreamRequest{{Context: &crdevalv1.EvaluationContext{Catalog: "default", AtLeast: "x"}}}, 0, "TOKEN_INVALID"},
+		{"a CRD", []*crdevalv1.AdmitStreamRequest{{Context: &crdevalv1.EvaluationContext{Catalog: "default", Crds: []*crdevalv1.Document{jsonDocument(`{}`)}}}}, 0, "MANIFEST_UNREADABLE"},
+		{"too many at first", []*crdevalv1.AdmitStreamRequest{{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: many}}, 0, "LIMIT_EXCEEDED"},
+		{"nothing at all", []*crdevalv1.AdmitStreamRequest{{Context: &crdevalv1.EvaluationContext{Catalog: "default"}}}, 0, ""},
+		{"too many", []*crdevalv1.AdmitStreamRequest{{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: one}, {Items: many[:100]}, {Items: many}, {Items: one}}, 101, "LIMIT_EXCEEDED"},
+		{"none", []*crdevalv1.AdmitStreamRequest{{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: one}, {}, {Items: one}}, 1, "INVALID_ARGUMENT"},
+		{"the catalog again", []*crdevalv1.AdmitStreamRequest{{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: one}, {Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: one}}, 1, "INVALID_ARGUMENT"},
+		{"the stage again", []*crdevalv1.AdmitStreamRequest{{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: one}, {Stage: crdevalv1.AdmissionStage_ADMISSION_STAGE_ALL, Items: one}}, 1, "INVALID_ARGUMENT"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			stream, err := w.evaluation.AdmitStream(t.Context())
@@ -212,7 +215,7 @@ func TestStreamsEnd(t *testing.T) {
 func TestStreamsSeeRegistrations(t *testing.T) {
 	w := start(t, nil)
 	alone := w.admitStream(t.Context(), &crdevalv1.AdmitStreamRequest{Items: items(cronTab(`{}`))})
-	inline := w.admitStream(t.Context(), &crdevalv1.AdmitStreamRequest{Items: items(cronTab(`{"image":"9"}`)), Crds: []*crdevalv1.Document{yamlDocument(strings.ReplaceAll(crontabManifest, "a-z-", "a-z0-9-"))}})
+	inline := w.admitStream(t.Context(), &crdevalv1.AdmitStreamRequest{Items: items(cronTab(`{"image":"9"}`)), Context: &crdevalv1.EvaluationContext{Crds: []*crdevalv1.Document{yamlDocument(strings.ReplaceAll(crontabManifest, "a-z-", "a-z0-9-"))}}})
 	expect := func(name string, stream grpc.BidiStreamingClient[crdevalv1.AdmitStreamRequest, crdevalv1.AdmitStreamResponse], index int64, allowed, unknown bool) {
 		t.Helper()
 		m, err := stream.Recv()
@@ -418,7 +421,7 @@ func TestStreamSlotsAreReleased(t *testing.T) {
 		defer cancel()
 		for second == nil && short.Err() == nil {
 			stream, err := w.evaluation.AdmitStream(short)
-			if err != nil || stream.Send(&crdevalv1.AdmitStreamRequest{Catalog: "default"}) != nil {
+			if err != nil || stream.Send(&crdevalv1.AdmitStreamRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}}) != nil {
 				continue
 			}
 			if header, err := stream.Header(); err == nil && header != nil {

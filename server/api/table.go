@@ -31,13 +31,15 @@ func (s *presentationService) Table(ctx context.Context, r *crdevalv1.TableReque
 	reserved, release := conversion.Reserve(ctx)
 	defer release()
 	var table *publish.Table
-	err = s.scheduler.Run(reserved, func(ctx context.Context) (err error) {
-		if r.GetSubresource() == "scale" {
-			table, err = publish.ScaleTable(ctx, on.definition, on.version, on.objects[0], options)
-		} else {
-			table, err = publish.TableOf(ctx, on.definition, on.version, on.objects, options)
-		}
-		return err
+	err = s.scheduler.Run(reserved, func(ctx context.Context) error {
+		return on.within(ctx, func(ctx context.Context) (err error) {
+			if r.GetSubresource() == "scale" {
+				table, err = publish.ScaleTable(ctx, on.definition, on.version, on.objects[0], options)
+			} else {
+				table, err = publish.TableOf(ctx, on.definition, on.version, on.objects, options)
+			}
+			return err
+		})
 	})
 	if m.Rejection = rejectionIn(err); m.Rejection != nil {
 		return m, nil

@@ -110,13 +110,13 @@ func TestUpdates(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			item := &crdevalv1.EvaluationItem{Object: jsonDocument(gadget(c.object)), Subresource: c.subresource}
-			body := fmt.Sprintf(`{"items":[{"object":%s,"subresource":%q}]}`, gadget(c.object), c.subresource)
+			item := creation(gadget(c.object))
+			body := fmt.Sprintf(`{"items":[{"create":{"object":%s}}]}`, gadget(c.object))
 			if c.old != "" {
-				item.OldObject = jsonDocument(gadget(c.old))
-				body = fmt.Sprintf(`{"items":[{"object":%s,"oldObject":%s,"subresource":%q}]}`, gadget(c.object), gadget(c.old), c.subresource)
+				item = update(gadget(c.object), gadget(c.old), c.subresource)
+				body = fmt.Sprintf(`{"items":[{"update":{"object":%s,"oldObject":%s,"subresource":%q}}]}`, gadget(c.object), gadget(c.old), c.subresource)
 			}
-			over, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.EvaluationItem{item}})
+			over, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: []*crdevalv1.WriteItem{item}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -148,7 +148,7 @@ func TestUpdates(t *testing.T) {
 func TestRuleOfAViolation(t *testing.T) {
 	w := start(t, nil).withGadget()
 	var r crdevalv1.ValidateResponse
-	w.do("POST", toValidate, `{"items":[{"object":`+gadget(`,"spec":{"least":3,"most":2}`)+`}]}`).into(t, &r)
+	w.do("POST", toValidate, `{"items":[{"create":{"object":`+gadget(`,"spec":{"least":3,"most":2}`)+`}}]}`).into(t, &r)
 	found := r.GetResults()[0].GetVerdict().GetViolations()
 	if len(found) != 1 {
 		t.Fatalf("%v", found)
@@ -167,36 +167,32 @@ func TestRuleOfAViolation(t *testing.T) {
 func TestBadUpdates(t *testing.T) {
 	w := start(t, nil).withGadget()
 	object := jsonDocument(gadget(``))
-	merge := &crdevalv1.ObjectPatch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: jsonDocument(`{}`)}
 	for _, c := range []struct {
 		name   string
-		item   *crdevalv1.EvaluationItem
+		item   *crdevalv1.WriteItem
 		code   codes.Code
 		reason string
 	}{
-		{"empty old object", &crdevalv1.EvaluationItem{Object: object, OldObject: &crdevalv1.Document{}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"malformed old object", &crdevalv1.EvaluationItem{Object: object, OldObject: jsonDocument(`{"apiVersion":`)}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"malformed old YAML", &crdevalv1.EvaluationItem{Object: object, OldObject: yamlDocument("a: [")}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"huge old object", &crdevalv1.EvaluationItem{Object: object, OldObject: jsonDocument(gadget(`,"x":"` + hugeString + `"`))}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
-		{"alias bomb as old object", &crdevalv1.EvaluationItem{Object: object, OldObject: yamlDocument(bombYAML)}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
-		{"old object of another kind", &crdevalv1.EvaluationItem{Object: object, OldObject: jsonDocument(cronTab(`{}`))}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"old object of another name", &crdevalv1.EvaluationItem{Object: object, Name: "x", OldObject: jsonDocument(strings.Replace(gadget(``), `"x"`, `"y"`, 1))}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"old object of an unknown version", &crdevalv1.EvaluationItem{Object: object, OldObject: jsonDocument(strings.Replace(gadget(``), "com/v1", "com/v7", 1))}, codes.NotFound, "VERSION_NOT_FOUND"},
-		{"old object alone", &crdevalv1.EvaluationItem{OldObject: object}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"status without an old object", &crdevalv1.EvaluationItem{Object: object, Subresource: "status"}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"scale without an old object", &crdevalv1.EvaluationItem{Object: object, Subresource: "scale"}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"scale without a Scale", &crdevalv1.EvaluationItem{OldObject: object, Subresource: "scale"}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"patch without an old object", &crdevalv1.EvaluationItem{Patch: merge}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"patch and object", &crdevalv1.EvaluationItem{Object: object, OldObject: object, Patch: merge}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"patch without a type", &crdevalv1.EvaluationItem{OldObject: object, Patch: &crdevalv1.ObjectPatch{Patch: jsonDocument(`{}`)}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"patch of an unknown type", &crdevalv1.EvaluationItem{OldObject: object, Patch: &crdevalv1.ObjectPatch{Type: 9, Patch: jsonDocument(`{}`)}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"patch without a document", &crdevalv1.EvaluationItem{OldObject: object, Patch: &crdevalv1.ObjectPatch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"patch with an empty document", &crdevalv1.EvaluationItem{OldObject: object, Patch: &crdevalv1.ObjectPatch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: &crdevalv1.Document{}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"unknown subresource", &crdevalv1.EvaluationItem{Object: object, OldObject: object, Subresource: "Status"}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"empty old object", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: object, OldObject: &crdevalv1.Document{}}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"malformed old object", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: object, OldObject: jsonDocument(`{"apiVersion":`)}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"malformed old YAML", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: object, OldObject: yamlDocument("a: [")}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"huge old object", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: object, OldObject: jsonDocument(gadget(`,"x":"` + hugeString + `"`))}}}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
+		{"alias bomb as old object", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: object, OldObject: yamlDocument(bombYAML)}}}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
+		{"old object of another kind", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: object, OldObject: jsonDocument(cronTab(`{}`))}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"old object of another name", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: object, OldObject: jsonDocument(strings.Replace(gadget(``), `"x"`, `"y"`, 1))}}, Name: "x"}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"old object of an unknown version", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: object, OldObject: jsonDocument(strings.Replace(gadget(``), "com/v1", "com/v7", 1))}}}, codes.NotFound, "VERSION_NOT_FOUND"},
+		{"old object alone", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{OldObject: object}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"scale without a Scale", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{OldObject: object, Subresource: "scale"}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"patch without an old object", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: jsonDocument(`{}`)}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"patch without a type", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{Patch: jsonDocument(`{}`), OldObject: object}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"patch of an unknown type", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{Type: 9, Patch: jsonDocument(`{}`), OldObject: object}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"patch without a document", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, OldObject: object}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"patch with an empty document", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: &crdevalv1.Document{}, OldObject: object}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"unknown subresource", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: object, OldObject: object, Subresource: "Status"}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			good := &crdevalv1.EvaluationItem{Object: object, OldObject: object}
-			request := &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.EvaluationItem{good, c.item, good}}
+			good := &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: object, OldObject: object}}}
+			request := &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: []*crdevalv1.WriteItem{good, c.item, good}}
 			got, err := w.evaluation.Validate(context.Background(), request)
 			if err != nil {
 				t.Fatal(err)
@@ -221,42 +217,16 @@ func TestBadUpdates(t *testing.T) {
 			t.Log(st.Message())
 		})
 	}
-	mixed, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.EvaluationItem{{Object: object, OldObject: yamlDocument(
+	mixed, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: object, OldObject: yamlDocument(
 		"apiVersion: example.com/v1alpha1\nkind: Gadget\nmetadata: {name: x, namespace: default, resourceVersion: '1'}\n",
-	)}}})
+	)}}}}})
 	if err != nil || !mixed.GetResults()[0].GetVerdict().GetAllowed() {
 		t.Errorf("an old object in YAML, of another version: %v %v", mixed, err)
 	}
-	missing, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.EvaluationItem{
-		{Crd: "gadgets.example.com", Version: "v1alpha1", Object: object, OldObject: object, Subresource: "status"},
+	missing, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: []*crdevalv1.WriteItem{
+		{Crd: "gadgets.example.com", Version: "v1alpha1", Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: object, OldObject: object, Subresource: "status"}}},
 	}})
 	if err != nil || missing.GetResults()[0].GetVerdict().GetRejection().GetCode() != http.StatusNotFound {
 		t.Errorf("a version without the subresource: %v %v", missing, err)
-	}
-}
-
-// TestUpdatesAreForValidate: the other calls reject what would make an item an update.
-func TestUpdatesAreForValidate(t *testing.T) {
-	w := start(t, nil).withGadget()
-	object := jsonDocument(gadget(``))
-	for _, item := range []*crdevalv1.EvaluationItem{{Object: object, OldObject: object}, {Object: object, OldObject: object, Subresource: "status"}} {
-		items := []*crdevalv1.EvaluationItem{item}
-		ctx := context.Background()
-		prune, err1 := w.evaluation.Prune(ctx, &crdevalv1.PruneRequest{Catalog: "default", Items: items})
-		def, err2 := w.evaluation.Default(ctx, &crdevalv1.DefaultRequest{Catalog: "default", Items: items})
-		read, err3 := w.evaluation.Read(ctx, &crdevalv1.ReadRequest{Catalog: "default", Items: items})
-		convert, err4 := w.evaluation.Convert(ctx, &crdevalv1.ConvertRequest{Catalog: "default", Items: items, TargetVersion: "v1"})
-		for i, err := range []error{err1, err2, err3, err4} {
-			if err != nil {
-				t.Fatal(i, err)
-			}
-		}
-		for name, results := range map[string][]*crdevalv1.TransformResult{
-			"prune": prune.GetResults(), "default": def.GetResults(), "read": read.GetResults(), "convert": convert.GetResults(),
-		} {
-			if st := status.FromProto(results[0].GetError()); st.Code() != codes.InvalidArgument || reason(t, st) != "INVALID_ARGUMENT" {
-				t.Errorf("%s: %v", name, results[0])
-			}
-		}
 	}
 }

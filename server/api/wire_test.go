@@ -20,7 +20,7 @@ func TestWalk(t *testing.T) {
 		t.Fatalf("registered: %v", &registered)
 	}
 	var verdicts crdevalv1.ValidateResponse
-	w.do("POST", "/v1/catalogs/default:validate", `{"at_least": "`+registered.GetToken()+`", "items": [{"object": `+cronTab(`{"replicas": 0}`)+`}, {"object": `+cronTab(`{"replicas": 1}`)+`}]}`).into(t, &verdicts)
+	w.do("POST", "/v1/catalogs/default:validate", `{"context": {"at_least": "`+registered.GetToken()+`"}, "items": [{"create": {"object": `+cronTab(`{"replicas": 0}`)+`}}, {"create": {"object": `+cronTab(`{"replicas": 1}`)+`}}]}`).into(t, &verdicts)
 	if len(verdicts.GetResults()) != 2 {
 		t.Fatalf("%v", &verdicts)
 	}
@@ -75,7 +75,7 @@ func TestNumbers(t *testing.T) {
 		{`{"weight":1e2}`, `"weight":100`},
 	} {
 		object := cronTab(c.spec)
-		over, err := w.evaluation.Default(context.Background(), &crdevalv1.DefaultRequest{Catalog: "default", Items: []*crdevalv1.EvaluationItem{{Object: jsonDocument(object)}}})
+		over, err := w.evaluation.Default(context.Background(), &crdevalv1.DefaultRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: []*crdevalv1.ObjectItem{{Object: jsonDocument(object)}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +98,7 @@ func TestNumbers(t *testing.T) {
 		{jsonDocument(cronTab(`{"replicas":9007199254740994}`)), false},
 		{yamlDocument("apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata: {name: x, namespace: default}\nspec: {replicas: 1.0}\n"), true},
 	} {
-		got, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.EvaluationItem{{Object: c.document}}})
+		got, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: c.document}}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,14 +113,16 @@ func TestYAMLRequest(t *testing.T) {
 	w := start(t, nil).withCronTab()
 	const body = `# two objects
 items:
-- object: {apiVersion: stable.example.com/v1, kind: CronTab, metadata: {name: a, namespace: default}}
-- object:
-    apiVersion: stable.example.com/v1
-    kind: CronTab
-    metadata: {name: b, namespace: default}
-    spec:
-      cronSpec: "* * * * *"
-      replicas: 0
+- create:
+    object: {apiVersion: stable.example.com/v1, kind: CronTab, metadata: {name: a, namespace: default}}
+- create:
+    object:
+      apiVersion: stable.example.com/v1
+      kind: CronTab
+      metadata: {name: b, namespace: default}
+      spec:
+        cronSpec: "* * * * *"
+        replicas: 0
 `
 	var got crdevalv1.ValidateResponse
 	w.do("POST", "/v1/catalogs/default:validate", body, "Content-Type", "application/yaml").into(t, &got)
@@ -128,7 +130,7 @@ items:
 		t.Errorf("%v", got.GetResults()[0])
 	}
 	found := got.GetResults()[1].GetVerdict().GetViolations()
-	if len(found) != 1 || found[0].GetPosition().GetLine() != 10 || found[0].GetPosition().GetColumn() < 7 {
+	if len(found) != 1 || found[0].GetPosition().GetLine() != 12 || found[0].GetPosition().GetColumn() < 7 {
 		t.Errorf("%v", found)
 	}
 	for _, bad := range []string{"items: [", "items: []\nitems: []\n", "items: [{crd: a, crd: b}]", "items: []\n---\nitems: []\n", "itemz: []", "", "- a"} {

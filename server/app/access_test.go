@@ -231,8 +231,12 @@ func invoke(ctx context.Context, conn grpc.ClientConnInterface, method protorefl
 	defer cancel()
 	path := fmt.Sprintf("/%s/%s", method.Parent().FullName(), method.Name())
 	request, response := dynamicpb.NewMessage(method.Input()), dynamicpb.NewMessage(method.Output())
-	if field := method.Input().Fields().ByName("catalog"); field != nil {
-		request.Set(field, protoreflect.ValueOfString("default"))
+	about := protoreflect.Message(request)
+	if field := method.Input().Fields().ByName("context"); field != nil {
+		about = request.Mutable(field).Message()
+	}
+	if field := about.Descriptor().Fields().ByName("catalog"); field != nil {
+		about.Set(field, protoreflect.ValueOfString("default"))
 	}
 	if !method.IsStreamingServer() {
 		return conn.Invoke(ctx, path, request, response)
@@ -326,7 +330,7 @@ type restRoute struct {
 
 func routesOf(t *testing.T) (all []restRoute) {
 	t.Helper()
-	parameter := regexp.MustCompile(`\{\w+\}`)
+	parameter := regexp.MustCompile(`\{[\w.]+\}`)
 	protoregistry.GlobalFiles.RangeFilesByPackage("crdeval.v1", func(file protoreflect.FileDescriptor) bool {
 		for i := range file.Services().Len() {
 			for j := range file.Services().Get(i).Methods().Len() {
@@ -342,7 +346,7 @@ func routesOf(t *testing.T) (all []restRoute) {
 					} else if r.GetDelete() != "" {
 						path, verb = r.GetDelete(), http.MethodDelete
 					}
-					path = strings.NewReplacer("{catalog}", "default", "{spec}", "v2", "{crd}", "crontabs.stable.example.com").Replace(path)
+					path = strings.NewReplacer("{catalog}", "default", "{context.catalog}", "default", "{spec}", "v2", "{crd}", "crontabs.stable.example.com").Replace(path)
 					all = append(all, restRoute{method, verb, parameter.ReplaceAllString(path, "x"), r.GetBody()})
 				}
 			}
@@ -408,7 +412,7 @@ func TestHiddenCatalogs(t *testing.T) {
 	}
 	stream, err := crdevalv1.NewEvaluationServiceClient(conn).AdmitStream(withToken(t, "evaluator"))
 	if err == nil {
-		err = stream.Send(&crdevalv1.AdmitStreamRequest{Catalog: "default"})
+		err = stream.Send(&crdevalv1.AdmitStreamRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}})
 	}
 	if err == nil {
 		_, err = stream.Header()

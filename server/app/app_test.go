@@ -158,19 +158,19 @@ func TestServer(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &registered); err != nil || code != http.StatusOK || !registered.Accepted || registered.Token == "" {
 		t.Fatalf("%d %s", code, body)
 	}
-	code, body = fetch(t, rest, http.MethodPost, "/v1/catalogs/default:validate", "application/json", `{"options": {"atLeast": ""}, "items": [
-		{"object": {"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "a", "namespace": "b"}, "spec": {"replicas": 10}}},
-		{"object": {"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "a", "namespace": "b"}, "spec": {"replicas": 11}}}]}`)
-	if code != http.StatusBadRequest { // atLeast is a field of the request
+	code, body = fetch(t, rest, http.MethodPost, "/v1/catalogs/default:validate", "application/json", `{"context": {"options": {"atLeast": ""}}, "items": [
+		{"create": {"object": {"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "a", "namespace": "b"}, "spec": {"replicas": 10}}}},
+		{"create": {"object": {"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "a", "namespace": "b"}, "spec": {"replicas": 11}}}}]}`)
+	if code != http.StatusBadRequest { // atLeast is a field of the context
 		t.Errorf("%d %s", code, body)
 	}
 	conn := r.conn(t)
 	answer, err := crdevalv1.NewEvaluationServiceClient(conn).Validate(t.Context(), &crdevalv1.ValidateRequest{
-		Catalog: "default", AtLeast: registered.Token,
-		Items: []*crdevalv1.EvaluationItem{
-			{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: []byte(`{"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "a", "namespace": "b"}, "spec": {"replicas": 10}}`)}}},
-			{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: "apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata: {name: a, namespace: b}\nspec: {replicas: 11}\n"}}},
-			{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: []byte(`{"apiVersion": "other.example.com/v1", "kind": "CronTab"}`)}}},
+		Context: &crdevalv1.EvaluationContext{Catalog: "default", AtLeast: registered.Token},
+		Items: []*crdevalv1.WriteItem{
+			{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: []byte(`{"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "a", "namespace": "b"}, "spec": {"replicas": 10}}`)}}}}},
+			{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: "apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata: {name: a, namespace: b}\nspec: {replicas: 11}\n"}}}}},
+			{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: []byte(`{"apiVersion": "other.example.com/v1", "kind": "CronTab"}`)}}}}},
 		},
 	})
 	if err != nil {
@@ -236,7 +236,7 @@ func TestRegistrationsSurviveARestart(t *testing.T) {
 	}
 	second := start(t, flags...)
 	if code, body := fetch(t, second.HTTPAddresses()[0], http.MethodPost, "/v1/catalogs/default:validate", "application/json",
-		`{"items": [{"object": {"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "a", "namespace": "b"}}}]}`); code != http.StatusOK || !strings.Contains(body, `"allowed":true`) {
+		`{"items": [{"create": {"object": {"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "a", "namespace": "b"}}}}]}`); code != http.StatusOK || !strings.Contains(body, `"allowed":true`) {
 		t.Errorf("%d %s", code, body)
 	}
 }
@@ -313,11 +313,11 @@ func TestLargeMessages(t *testing.T) {
 		items int
 		ok    bool
 	}{{6, true}, {9, false}} {
-		batch := &crdevalv1.ValidateRequest{Catalog: "default"}
+		batch := &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}}
 		var inline []string
 		for range tc.items {
-			batch.Items = append(batch.Items, &crdevalv1.EvaluationItem{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: []byte(object)}}})
-			inline = append(inline, `{"object": `+object+`}`)
+			batch.Items = append(batch.Items, &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: []byte(object)}}}}})
+			inline = append(inline, `{"create": {"object": `+object+`}}`)
 		}
 		answer, err := crdevalv1.NewEvaluationServiceClient(r.conn(t)).Validate(t.Context(), batch)
 		if tc.ok && (err != nil || !answer.GetResults()[5].GetVerdict().GetAllowed()) || !tc.ok && status.Code(err) != codes.ResourceExhausted {

@@ -117,8 +117,8 @@ func TestConversionCalls(t *testing.T) {
 			t.Fatalf("%d %s", code, body)
 		}
 	}
-	old, created, own := `{"object":`+storedTab+`}`, `{"object":`+newTab+`}`, `{"object":`+ownTab+`}`
-	update := `{"object":` + strings.Replace(newTab, `"namespace":"n"`, `"namespace":"n","resourceVersion":"1"`, 1) + `,"oldObject":` + storedTab + `}`
+	old, created, own := `{"object":`+storedTab+`}`, `{"create":{"object":`+newTab+`}}`, `{"create":{"object":`+ownTab+`}}`
+	update := `{"update":{"object":` + strings.Replace(newTab, `"namespace":"n"`, `"namespace":"n","resourceVersion":"1"`, 1) + `,"oldObject":` + storedTab + `}}`
 	failing, impossible := strings.Replace(created, `"new"`, `"fail"`, 1), strings.Replace(created, `"new"`, `"impossible"`, 1)
 	other := strings.ReplaceAll(created, "CronTab", "Other")
 	inline := asJSON(t, h.crd("inlines", "Inline"))
@@ -130,12 +130,12 @@ func TestConversionCalls(t *testing.T) {
 		want             map[string]int // how often the response contains a text
 	}{
 		{"read", ":read", `{"targetVersion":"v1","items":[` + times(300, old) + `]}`, []string{"v1:300"}, map[string]int{converted: 300}},
-		{"read objects of several versions", ":read", `{"targetVersion":"v1","items":[` + times(10, old) + "," + times(10, created) + `]}`, []string{"v1:10"},
+		{"read objects of several versions", ":read", `{"targetVersion":"v1","items":[` + times(10, old) + "," + times(10, `{"object":`+newTab+`}`) + `]}`, []string{"v1:10"},
 			map[string]int{converted: 10, answer: 10}},
 		{"read at the stored version", ":read", `{"items":[` + times(10, old) + `]}`, nil, map[string]int{`"hostPort":"old:1"`: 10}},
 		{"read of two CRDs", ":read", `{"targetVersion":"v1","items":[` + times(10, old+","+strings.ReplaceAll(old, "CronTab", "Other")) + `]}`,
 			[]string{"v1:10", "v1:10"}, map[string]int{converted: 20}},
-		{"read with an inline CRD", ":read", `{"targetVersion":"v1","crds":[` + inline + `],"items":[` + times(20, strings.ReplaceAll(old, "CronTab", "Inline")) + `]}`,
+		{"read with an inline CRD", ":read", `{"targetVersion":"v1","context":{"crds":[` + inline + `]},"items":[` + times(20, strings.ReplaceAll(old, "CronTab", "Inline")) + `]}`,
 			[]string{"v1:20"}, map[string]int{converted: 20}},
 		{"convert", ":convert", `{"targetVersion":"v1","items":[` + times(20, old) + `]}`, []string{"v1:20"}, map[string]int{converted: 20}},
 		{"create", ":admit", `{"items":[` + times(20, created) + `]}`, []string{"v1beta1:20", "v1:20"}, map[string]int{answer: 20, kept: 20}},
@@ -182,11 +182,8 @@ func TestConversionStreams(t *testing.T) {
 		t.Fatalf("%d %s", code, body)
 	}
 	client := crdevalv1.NewEvaluationServiceClient(r.conn(t))
-	items := func(n int, object string) (list []*crdevalv1.EvaluationItem) {
-		for range n {
-			list = append(list, &crdevalv1.EvaluationItem{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: []byte(object)}}})
-		}
-		return list
+	document := func(object string) *crdevalv1.Document {
+		return &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: []byte(object)}}
 	}
 
 	read, err := client.ReadStream(t.Context())
@@ -194,9 +191,9 @@ func TestConversionStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, n := range []int{100, 40} {
-		m := &crdevalv1.ReadStreamRequest{Items: items(n, storedTab)}
+		m := &crdevalv1.ReadStreamRequest{Items: slices.Repeat([]*crdevalv1.ObjectItem{{Object: document(storedTab)}}, n)}
 		if i == 0 {
-			m.Catalog, m.TargetVersion = "default", "v1"
+			m.Context, m.TargetVersion = &crdevalv1.EvaluationContext{Catalog: "default"}, "v1"
 		}
 		if err := read.Send(m); err != nil {
 			t.Fatal(err)
@@ -225,7 +222,9 @@ func TestConversionStreams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := admit.Send(&crdevalv1.AdmitStreamRequest{Catalog: "default", Items: items(100, newTab)}); err != nil {
+	if err := admit.Send(&crdevalv1.AdmitStreamRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: slices.Repeat([]*crdevalv1.WriteItem{{
+		Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: document(newTab)}},
+	}}, 100)}); err != nil {
 		t.Fatal(err)
 	}
 	_ = admit.CloseSend()
@@ -272,7 +271,7 @@ func TestConversionOverGRPC(t *testing.T) {
 	document := func(text string) *crdevalv1.Document {
 		return &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: []byte(text)}}
 	}
-	stored := []*crdevalv1.EvaluationItem{{Object: document(storedTab)}, {Object: document(storedTab)}}
+	stored := []*crdevalv1.ObjectItem{{Object: document(storedTab)}, {Object: document(storedTab)}}
 	for _, c := range []struct {
 		name  string
 		call  func() (fmt.Stringer, error)
@@ -280,17 +279,17 @@ func TestConversionOverGRPC(t *testing.T) {
 		want  string // in the response; the text of a message doubles backslashes
 	}{
 		{"Read", func() (fmt.Stringer, error) {
-			return evaluation.Read(ctx, &crdevalv1.ReadRequest{Catalog: "default", TargetVersion: "v1", Items: stored})
+			return evaluation.Read(ctx, &crdevalv1.ReadRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, TargetVersion: "v1", Items: stored})
 		}, []string{"v1:2"}, `\"host\":\"old\"`},
 		{"Convert", func() (fmt.Stringer, error) {
-			return evaluation.Convert(ctx, &crdevalv1.ConvertRequest{Catalog: "default", TargetVersion: "v1", Items: stored})
+			return evaluation.Convert(ctx, &crdevalv1.ConvertRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, TargetVersion: "v1", Items: stored})
 		}, []string{"v1:2"}, `\"host\":\"old\"`},
 		{"Admit", func() (fmt.Stringer, error) {
-			return evaluation.Admit(ctx, &crdevalv1.AdmitRequest{Catalog: "default", Items: []*crdevalv1.EvaluationItem{{Object: document(newTab)}}})
+			return evaluation.Admit(ctx, &crdevalv1.AdmitRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: document(newTab)}}}}})
 		}, []string{"v1beta1:1", "v1:1"}, `\"hostPort\":\"new:2\"`},
 		{"Table", func() (fmt.Stringer, error) {
 			return crdevalv1.NewPresentationServiceClient(conn).Table(ctx, &crdevalv1.TableRequest{
-				Catalog: "default", Crd: "crontabs.example.com", Version: "v1", Objects: []*crdevalv1.Document{document(storedTab), document(storedTab)},
+				Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Crd: "crontabs.example.com", Version: "v1", Objects: []*crdevalv1.Document{document(storedTab), document(storedTab)},
 			})
 		}, []string{"v1:2"}, `\"a\",\"1\"`},
 		{"DiffCrd", func() (fmt.Stringer, error) {

@@ -33,7 +33,7 @@ func TestHangingConversions(t *testing.T) {
 		}
 	}
 	admit := func(kind string) string {
-		item := `{"object":` + strings.Replace(newTab, "CronTab", kind, 1) + `}`
+		item := `{"create":{"object":` + strings.Replace(newTab, "CronTab", kind, 1) + `}}`
 		_, body := fetch(t, rest, http.MethodPost, "/v1/catalogs/default:admit", "application/json", `{"items":[`+item+`]}`)
 		return strings.ReplaceAll(body, " ", "")
 	}
@@ -85,9 +85,9 @@ func TestConversionDeadline(t *testing.T) {
 			t.Fatalf("%d %s", code, body)
 		}
 	}
-	hang := `{"object":` + strings.Replace(newTab, "CronTab", "Hang", 1) + `}`
-	other := `{"object":` + strings.Replace(ownTab, "CronTab", "Other", 1) + `}`
-	_, body := fetch(t, rest, http.MethodPost, "/v1/catalogs/default:admit", "application/json", `{"options":{"itemTimeout":"2s"},"items":[`+times(10, hang+","+other)+`]}`)
+	hang := `{"create":{"object":` + strings.Replace(newTab, "CronTab", "Hang", 1) + `}}`
+	other := `{"create":{"object":` + strings.Replace(ownTab, "CronTab", "Other", 1) + `}}`
+	_, body := fetch(t, rest, http.MethodPost, "/v1/catalogs/default:admit", "application/json", `{"context":{"options":{"itemTimeout":"2s"}},"items":[`+times(10, hang+","+other)+`]}`)
 	body = strings.ReplaceAll(body, " ", "")
 	if n := strings.Count(body, `"reason":"ITEM_DEADLINE"`); n != 10 || strings.Count(body, `"allowed":true`) != 10 {
 		t.Errorf("%d deadlines: %.900s", n, body)

@@ -106,8 +106,8 @@ func TestConversionWebhooks(t *testing.T) {
 		{":read", `{"targetVersion":"v1","items":[` + strings.Repeat(`{"object":`+stored+`},`, 99) + `{"object":` + stored + `}]}`, 1,
 			[]string{`"host":"localhost"`, `"port":"1234"`, `"apiVersion":"example.com/v1"`}},
 		{":convert", `{"targetVersion":"v1","items":[{"object":` + stored + `}]}`, 1, []string{`"port":"1234"`}},
-		{":admit", `{"items":[{"object":` + given + `}]}`, 2, []string{`"allowed":true`, `"storedObject"`, `"hostPort":"localhost:1234"`, `"host":"localhost"`}},
-		{":admit", `{"items":[{"object":` + strings.Replace(given, "1234", "12345", 1) + `}]}`, 0, []string{`"allowed":false`, "Too long"}},
+		{":admit", `{"items":[{"create":{"object":` + given + `}}]}`, 2, []string{`"allowed":true`, `"storedObject"`, `"hostPort":"localhost:1234"`, `"host":"localhost"`}},
+		{":admit", `{"items":[{"create":{"object":` + strings.Replace(given, "1234", "12345", 1) + `}}]}`, 0, []string{`"allowed":false`, "Too long"}},
 		{":table", `{"crd":"crontabs.example.com","version":"v1","objects":[` + strings.Repeat(stored+",", 9) + stored + `]}`, 1, []string{`"1234"`}},
 	} {
 		before := calls.Load()

@@ -25,7 +25,7 @@ func TestReplicasAndAPartition(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &registered); err != nil || code != http.StatusOK || registered.Token == "" {
 		t.Fatalf("%d %s", code, body)
 	}
-	const item = `{"atLeast": "TOKEN", "items": [{"object": {"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "a", "namespace": "b"}, "spec": {"replicas": 10}}}]}`
+	const item = `{"context": {"atLeast": "TOKEN"}, "items": [{"create": {"object": {"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "a", "namespace": "b"}, "spec": {"replicas": 10}}}}]}`
 	validate := func(r *running, token string) (int, string) {
 		return fetch(t, r.HTTPAddresses()[0], http.MethodPost, "/v1/catalogs/default:validate", "application/json", strings.Replace(item, "TOKEN", token, 1))
 	}

@@ -216,14 +216,14 @@ spec:
 
 // evaluate has a replica fill in an object's defaults and returns the number of the change that it knows of, 0 where it knows no CRD.
 func (s *subject) evaluate(ctx context.Context, r *replica, atLeast string, byName bool) (int64, error) {
-	item := &crdevalv1.EvaluationItem{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{
+	item := &crdevalv1.ObjectItem{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{
 		Json: fmt.Appendf(nil, `{"apiVersion": "%s/v1", "kind": %q, "metadata": {"name": "a"}}`, s.group, s.kind),
 	}}}
 	if byName {
 		item.Crd = s.name
 	}
 	answer, err := crdevalv1.NewEvaluationServiceClient(r.conn).Default(ctx, &crdevalv1.DefaultRequest{
-		Catalog: s.catalog, Items: []*crdevalv1.EvaluationItem{item}, AtLeast: atLeast,
+		Context: &crdevalv1.EvaluationContext{Catalog: s.catalog, AtLeast: atLeast}, Items: []*crdevalv1.ObjectItem{item},
 	})
 	if err == nil && answer.GetResults()[0].GetError() != nil {
 		err = status.ErrorProto(answer.GetResults()[0].GetError())

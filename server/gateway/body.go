@@ -261,20 +261,30 @@ func withHint(err error, v any) error {
 	return err
 }
 
-// suggestItems explains the error if the body of a batch is an object.
+// suggestItems explains the error if the body of a batch is an object, or has an object without its operation.
 func (e *bodyError) suggestItems(v any) {
-	if _, many := v.(batch); !many || e.path != "" || e.kind == engine.TypeSyntax {
+	var form string
+	switch v.(type) {
+	case batch[*crdevalv1.WriteItem]:
+		form = `{"items": [{"create": {"object": …}}]}`
+	case batch[*crdevalv1.ObjectItem]:
+		form = `{"items": [{"object": …}]}`
+	}
+	if _, writes := v.(batch[*crdevalv1.WriteItem]); writes && strings.HasPrefix(e.text, `unknown field "object"`) {
+		e.text += `; send {"create": {"object": …}}`
+	}
+	if form == "" || e.path != "" || e.kind == engine.TypeSyntax {
 		return
 	}
 	s := scanner{src: e.body}
 	if members, _ := s.members("apiVersion", "kind"); len(members) > 0 {
-		e.text = `the body is an object and not a request: send {"items": [{"object": …}]}, with the object in place of …`
+		e.text = "the body is an object and not a request: send " + form + ", with the object in place of …"
 	}
 }
 
-// batch is a request with items.
-type batch interface {
-	GetItems() []*crdevalv1.EvaluationItem
+// batch is a request with items of type I.
+type batch[I any] interface {
+	GetItems() []I
 }
 
 // checkPath rejects a message that has another value for a field than the path.
@@ -283,17 +293,26 @@ func (b *body) checkPath(v any) error {
 	if !ok {
 		return nil
 	}
-	r := m.ProtoReflect()
 	for name, given := range b.params {
-		fd := r.Descriptor().Fields().ByName(protoreflect.Name(name))
-		if fd == nil || fd.Kind() != protoreflect.StringKind {
-			continue
-		}
-		if other := r.Get(fd).String(); other != "" && other != given {
-			return invalid("%s is %q in the path and %q in the body: leave it out of the body", fd.JSONName(), given, other)
+		if other := fieldText(m.ProtoReflect(), name); other != "" && other != given {
+			return invalid("%s is %q in the path and %q in the body: leave it out of the body", name, given, other)
 		}
 	}
 	return nil
+}
+
+// fieldText returns the string at a path of fields such as context.catalog, "" for another field.
+func fieldText(m protoreflect.Message, path string) string {
+	name, rest, nested := strings.Cut(path, ".")
+	fd := m.Descriptor().Fields().ByName(protoreflect.Name(name))
+	switch {
+	case fd == nil:
+	case nested && fd.Message() != nil && !fd.IsList():
+		return fieldText(m.Get(fd).Message(), rest)
+	case !nested && fd.Kind() == protoreflect.StringKind && !fd.IsList():
+		return m.Get(fd).String()
+	}
+	return ""
 }
 
 // status returns the status of the error of decoding.

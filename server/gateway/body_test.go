@@ -131,14 +131,14 @@ func TestYAMLUnsaid(t *testing.T) {
 func TestPathAndBody(t *testing.T) {
 	r, rest := serve(t, Options{})
 	url := rest.URL + "/v1/catalogs/team-a:validate"
-	for _, body := range []string{`{}`, `{"catalog":"team-a"}`} {
+	for _, body := range []string{`{}`, `{"context":{"catalog":"team-a"}}`} {
 		if code, text, _ := send(t, http.MethodPost, url, strings.NewReader(body), nil); code != http.StatusOK || r.catalog != "team-a" {
 			t.Errorf("%s: HTTP %d %s, the call reached the catalog %q", body, code, text, r.catalog)
 		}
 	}
 	r.catalog = ""
-	code, text, _ := send(t, http.MethodPost, url, strings.NewReader(`{"catalog":"team-b"}`), nil)
-	if code != http.StatusBadRequest || !strings.Contains(text, `"reason":"INVALID_ARGUMENT"`) || !strings.Contains(text, `catalog is \"team-a\" in the path and \"team-b\" in the body`) || r.catalog != "" {
+	code, text, _ := send(t, http.MethodPost, url, strings.NewReader(`{"context":{"catalog":"team-b"}}`), nil)
+	if code != http.StatusBadRequest || !strings.Contains(text, `"reason":"INVALID_ARGUMENT"`) || !strings.Contains(text, `context.catalog is \"team-a\" in the path and \"team-b\" in the body`) || r.catalog != "" {
 		t.Errorf("HTTP %d %s, the call reached the catalog %q", code, text, r.catalog)
 	}
 }

@@ -174,8 +174,8 @@ func (d *decoder) field(t *messageType, f *field, m reflect.Value) error {
 
 func (d *decoder) list(f *field, l reflect.Value) error {
 	limit, limited := api.ListLimit{}, false
-	if len(d.path) == 1 {
-		limit, limited = d.lists[f.name]
+	if len(d.path) <= 2 { // of the request or its context
+		limit, limited = d.lists[d.pathText()]
 	}
 	depth := len(d.path)
 	err := d.elements('[', ']', "an array", func(i int) error {

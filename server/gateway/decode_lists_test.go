@@ -21,8 +21,8 @@ func TestListsAreBoundedWhileRead(t *testing.T) {
 		want string
 	}{
 		"JSON items":        {`{"items":[` + strings.Repeat("{},", many) + `{}]}`, false, "max_batch_items"},
-		"JSON crds":         {`{"crds":[` + strings.Repeat("{},", many) + `{}]}`, false, "max_inline_crds"},
-		"YAML items":        {"options: {}\nitems:\n" + strings.Repeat("- {}\n", many), true, "max_yaml_nodes"},
+		"JSON crds":         {`{"context":{"crds":[` + strings.Repeat("{},", many) + `{}]}}`, false, "max_inline_crds"},
+		"YAML items":        {"context: {}\nitems:\n" + strings.Repeat("- {}\n", many), true, "max_yaml_nodes"},
 		"YAML indented":     {"items: # all\n\n" + strings.Repeat("  - object:\n      a: 1\n  # one more\n", many/4), true, "max_yaml_nodes"},
 		"YAML flow":         {"items: [" + strings.Repeat("{},", many) + "]\n", true, "max_yaml_nodes"},
 		"YAML dashes":       {"x:\n  " + strings.Repeat("- ", many) + "\n", true, "max_yaml_nodes"},
@@ -53,7 +53,7 @@ func TestYAMLCountsAsMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	header := http.Header{"Content-Type": {"application/yaml"}}
-	url, item := rest.URL+"/v1/catalogs/default:validate", "- object: {a: 1}\n"
+	url, item := rest.URL+"/v1/catalogs/default:validate", "- create: {object: 1}\n"
 	if code, text, _ := send(t, http.MethodPost, url, strings.NewReader("items:\n"+strings.Repeat(item, 3)), header); code != http.StatusServiceUnavailable || !strings.Contains(text, "OVERLOADED") {
 		t.Errorf("HTTP %d %s", code, text)
 	}

@@ -59,7 +59,7 @@ func (r *recorder) RegisterCrd(_ context.Context, m *crdevalv1.RegisterCrdReques
 func (r *recorder) Validate(_ context.Context, m *crdevalv1.ValidateRequest) (*crdevalv1.ValidateResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.catalog = m.GetCatalog()
+	r.catalog = m.GetContext().GetCatalog()
 	return &crdevalv1.ValidateResponse{}, r.err
 }
 

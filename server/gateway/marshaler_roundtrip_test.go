@@ -175,8 +175,8 @@ func FuzzRoundTrip(f *testing.F) {
 
 // FuzzDecode throws any bytes at the decoder: it must not panic, and what it takes it must be able to write again.
 func FuzzDecode(f *testing.F) {
-	f.Add([]byte(`{"items":[{"object":{"a":[1,"}"]},"crd":"x"}],"options":{"itemTimeout":"1s","view":"OBJECT_VIEW_CHANGED"},"crds":[{}]}`))
-	f.Add([]byte(`{"items":[{"object":tru}],"asGiven":true`))
+	f.Add([]byte(`{"items":[{"create":{"object":{"a":[1,"}"]}},"crd":"x"}],"context":{"options":{"itemTimeout":"1s","view":"OBJECT_VIEW_CHANGED"},"crds":[{}]}}`))
+	f.Add([]byte(`{"items":[{"create":{"object":tru}}],"asGiven":true`))
 	f.Add([]byte("\"\\"))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		var m crdevalv1.ValidateRequest

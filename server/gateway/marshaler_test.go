@@ -13,14 +13,14 @@ import (
 func TestDocumentsAreVerbatim(t *testing.T) {
 	const object = `{"apiVersion": "stable.example.com/v1", "n": 9007199254740993, "f": 1.0, "e": 1E+2, "s": "\u00e9\/"}`
 	var r crdevalv1.ValidateRequest
-	if err := (Marshaler{}).Unmarshal([]byte(` { "items" : [ {"object" : `+object+` , "crd":"c"}, {"object": null}, {}, {"object":[]} ] } `), &r); err != nil {
+	if err := (Marshaler{}).Unmarshal([]byte(` { "items" : [ {"create": {"object" : `+object+` }, "crd":"c"}, {"create": {"object": null}}, {}, {"create":{"object":[]}} ] } `), &r); err != nil {
 		t.Fatal(err)
 	}
-	if got := string(r.GetItems()[0].GetObject().GetJson()); got != object {
+	if got := string(r.GetItems()[0].GetCreate().GetObject().GetJson()); got != object {
 		t.Errorf("the document became %s", got)
 	}
 	for i, want := range []bool{true, false, false, true} {
-		if got := r.GetItems()[i].GetObject() != nil; got != want {
+		if got := r.GetItems()[i].GetCreate().GetObject() != nil; got != want {
 			t.Errorf("item %d: document present %v, want %v", i, got, want)
 		}
 	}
@@ -74,28 +74,28 @@ func TestManifestBody(t *testing.T) {
 func TestBodyErrors(t *testing.T) {
 	for _, c := range []struct{ body, want string }{
 		{``, `the body is empty`},
-		{`[]`, `line 1, column 1: an object is expected (ValidateRequest has asGiven, atLeast, catalog, crds, items, options)`},
+		{`[]`, `line 1, column 1: an object is expected (ValidateRequest has asGiven, context, items)`},
 		{"{\n  \"itemz\": []}", `line 2, column 3: unknown field "itemz": ValidateRequest has`},
-		{`{"items":[{},{"objekt":{}}]}`, `column 15: items[1]: unknown field "objekt": EvaluationItem has`},
-		{`{"items":[{"object":{},"object":{}}]}`, `items[0]: the field "object" is given twice`},
+		{`{"items":[{},{"objekt":{}}]}`, `column 15: items[1]: unknown field "objekt": WriteItem has`},
+		{`{"items":[{"create":{"object":{},"object":{}}}]}`, `items[0].create: the field "object" is given twice`},
 		{`{"items":[{"crd":5}]}`, `items[0].crd: a string is expected`},
 		{`{"items":[null]}`, `items[0]: an object is expected`},
 		{`{"items":{}}`, `items: an array is expected`},
 		{`{"items":[{}`, `items[0]: a comma or a closing bracket is expected`},
-		{`{"crds":[null]}`, `crds[0]: null is not an element`},
-		{`{"options":{"view":"OBJECT"}}`, `options.view: one of OBJECT_VIEW_UNSPECIFIED, OBJECT_VIEW_FULL, OBJECT_VIEW_CHANGED, OBJECT_VIEW_NONE is expected`},
-		{`{"options":{"itemTimeout":"soon"}}`, `options.itemTimeout: "soon" is not a duration: write seconds, as in "0.001s" or "1.5s"`},
-		{`{"options":{"itemTimeout":"1ms"}}`, `options.itemTimeout: "1ms" is not a duration: write seconds, as in "0.001s"`},
+		{`{"context":{"crds":[null]}}`, `context.crds[0]: null is not an element`},
+		{`{"context":{"options":{"view":"OBJECT"}}}`, `context.options.view: one of OBJECT_VIEW_UNSPECIFIED, OBJECT_VIEW_FULL, OBJECT_VIEW_CHANGED, OBJECT_VIEW_NONE is expected`},
+		{`{"context":{"options":{"itemTimeout":"soon"}}}`, `context.options.itemTimeout: "soon" is not a duration: write seconds, as in "0.001s" or "1.5s"`},
+		{`{"context":{"options":{"itemTimeout":"1ms"}}}`, `context.options.itemTimeout: "1ms" is not a duration: write seconds, as in "0.001s"`},
 		{"\ufeff{}", "there is a byte order mark before the JSON"},
 		{`{"asGiven":"true"}`, `asGiven: true or false is expected`},
 		{`{"asGiven":nul}`, `asGiven: "nul" is not a JSON value`},
-		{`{"catalog":"a` + "\xff" + `"}`, `catalog: the string is not UTF-8`},
-		{`{"catalog":"a` + "\n" + `"}`, `catalog: `},
+		{`{"context":{"catalog":"a` + "\xff" + `"}}`, `context.catalog: the string is not UTF-8`},
+		{`{"context":{"catalog":"a` + "\n" + `"}}`, `context.catalog: `},
 		{`{"items":[]} true`, `something after the value`},
 		{`{"items":[]`, `a comma or a closing brace is expected`},
 		{`{"items" []}`, `a colon is expected after "items"`},
-		{`{"items":[{"object":}]}`, `items[0].object: a value is expected`},
-		{`{"items":[{"object":{"a":[}`, `items[0].object: the text ends inside of a value`},
+		{`{"items":[{"create":{"object":}}]}`, `items[0].create.object: a value is expected`},
+		{`{"items":[{"create":{"object":{"a":[}`, `items[0].create.object: the text ends inside of a value`},
 	} {
 		var r crdevalv1.ValidateRequest
 		err := Marshaler{}.Unmarshal([]byte(c.body), &r)
@@ -189,14 +189,20 @@ func TestBareObject(t *testing.T) {
 	const object = `{"apiVersion": "stable.example.com/v1", "kind": "CronTab"}`
 	for media, body := range map[string]string{"application/json": object, "application/yaml": "kind: CronTab\napiVersion: v1\n"} {
 		code, text, _ := send(t, http.MethodPost, rest.URL+"/v1/catalogs/default:validate", strings.NewReader(body), http.Header{"Content-Type": {media}})
-		if code != http.StatusBadRequest || !strings.Contains(text, `send {\"items\": [{\"object\": …}]}`) {
+		if code != http.StatusBadRequest || !strings.Contains(text, `send {\"items\": [{\"create\": {\"object\": …}}]}`) {
+			t.Errorf("%s: HTTP %d %s", media, code, text)
+		}
+	}
+	for media, body := range map[string]string{"application/json": `{"items": [{"object": {}}]}`, "application/yaml": "items:\n- object: {}\n"} {
+		code, text, _ := send(t, http.MethodPost, rest.URL+"/v1/catalogs/default:validate", strings.NewReader(body), http.Header{"Content-Type": {media}})
+		if code != http.StatusBadRequest || !strings.Contains(text, `send {\"create\": {\"object\": …}}`) {
 			t.Errorf("%s: HTTP %d %s", media, code, text)
 		}
 	}
 }
 
 func BenchmarkDecodeBatch(b *testing.B) {
-	item := `{"object":{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"my-new-cron-object","namespace":"default"},"spec":{"cronSpec":"* * * * */5","image":"my-awesome-cron-image","replicas":3}}}`
+	item := `{"create":{"object":{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"my-new-cron-object","namespace":"default"},"spec":{"cronSpec":"* * * * */5","image":"my-awesome-cron-image","replicas":3}}}}`
 	body := []byte(`{"items":[` + strings.Repeat(item+",", 99) + item + `]}`)
 	b.ReportAllocs()
 	b.SetBytes(int64(len(body)))

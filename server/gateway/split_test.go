@@ -133,7 +133,7 @@ func FuzzDocuments(f *testing.F) {
 
 // FuzzLines: lines put together are the body, and what is made of one is an item, an error of its own, or the end.
 func FuzzLines(f *testing.F) {
-	f.Add([]byte("{\"object\":{\"a\":1}}\n\n{\"crd\":\"x\"}"), false)
+	f.Add([]byte("{\"update\":{\"object\":{\"a\":1},\"oldObject\":{}}}\n\n{\"crd\":\"x\"}"), false)
 	f.Add([]byte("{\"a\":[1,{\"b\":\"\\\"}\"}]}\r\n{"), true)
 	f.Add([]byte("apiVersion: v1\n"), true)
 	f.Fuzz(func(t *testing.T, body []byte, bare bool) {
@@ -150,15 +150,17 @@ func FuzzLines(f *testing.F) {
 				t.Fatalf("%q on line %d, not %d", p.text, line, p.line)
 			}
 			end = int(p.offset) + len(p.text)
-			s := &streamReader{bare: bare, origins: &streamOrigins{}}
+			s := &streamReader{bare: bare, newItem: creation, origins: &streamOrigins{}}
 			r, err := s.item(p)
 			if err != nil || r.failed != nil && !bare {
 				continue
 			}
-			object := r.item.GetObject().GetJson()
-			o := s.origins.of(r.item.GetObject()).origin
-			if o == nil && len(object) > 0 || o != nil && !bytes.HasPrefix(body[o.Text().Position(o.Begin()).Offset:], object) {
-				t.Fatalf("%q has the origin %v", object, o)
+			for _, d := range r.documents() {
+				object := d.GetJson()
+				o := s.origins.of(d).origin
+				if o == nil && len(object) > 0 || o != nil && !bytes.HasPrefix(body[o.Text().Position(o.Begin()).Offset:], object) {
+					t.Fatalf("%q has the origin %v", object, o)
+				}
 			}
 		}
 		if len(bytes.Trim(body[end:], " \t\r\n")) > 0 {

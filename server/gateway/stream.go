@@ -27,18 +27,29 @@ import (
 type streamCall struct {
 	method            string
 	request, response reflect.Type
+	item              func(object *crdevalv1.Document) proto.Message // returns an item, which is empty without an object
 }
 
 // streamVerbs are the streams, by their verb after the catalog's path.
 var streamVerbs = map[string]streamCall{
 	"admitStream": {
 		crdevalv1.EvaluationService_AdmitStream_FullMethodName,
-		reflect.TypeFor[crdevalv1.AdmitStreamRequest](), reflect.TypeFor[crdevalv1.AdmitStreamResponse](),
+		reflect.TypeFor[crdevalv1.AdmitStreamRequest](), reflect.TypeFor[crdevalv1.AdmitStreamResponse](), creation,
 	},
 	"readStream": {
 		crdevalv1.EvaluationService_ReadStream_FullMethodName,
 		reflect.TypeFor[crdevalv1.ReadStreamRequest](), reflect.TypeFor[crdevalv1.ReadStreamResponse](),
+		func(object *crdevalv1.Document) proto.Message { return &crdevalv1.ObjectItem{Object: object} },
 	},
+}
+
+// creation returns the creation of an object as an item.
+func creation(object *crdevalv1.Document) proto.Message {
+	m := &crdevalv1.WriteItem{}
+	if object != nil {
+		m.Operation = &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: object}}
+	}
+	return m
 }
 
 // itemStream is a stream of items and results.
@@ -51,7 +62,14 @@ type itemStream struct {
 func (c streamCall) open(
 	ctx context.Context, conn grpc.ClientConnInterface, first proto.Message, catalog string,
 ) (*itemStream, error) {
-	reflect.ValueOf(first).Elem().FieldByName("Catalog").SetString(catalog)
+	about := first.(interface { //nolint:forcetypeassert // all streams begin with a context
+		GetContext() *crdevalv1.EvaluationContext
+	}).GetContext()
+	if about == nil {
+		about = &crdevalv1.EvaluationContext{}
+		reflect.ValueOf(first).Elem().FieldByName("Context").Set(reflect.ValueOf(about))
+	}
+	about.Catalog = catalog
 	s, err := conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, c.method)
 	if err == nil {
 		err = s.SendMsg(first)
@@ -62,9 +80,12 @@ func (c streamCall) open(
 	return &itemStream{s, c}, nil
 }
 
-func (s *itemStream) send(items []*crdevalv1.EvaluationItem) error {
+func (s *itemStream) send(items []proto.Message) error {
 	request := reflect.New(s.call.request)
-	request.Elem().FieldByName("Items").Set(reflect.ValueOf(items))
+	list := request.Elem().FieldByName("Items")
+	for _, item := range items {
+		list.Set(reflect.Append(list, reflect.ValueOf(item)))
+	}
 	return s.SendMsg(request.Interface())
 }
 
@@ -150,7 +171,7 @@ func (g *gateway) openStream(
 	if err != nil {
 		return nil, err
 	}
-	from := newStreamReader(r.Body, g.options.MaxBodyBytes, held, yaml, bare)
+	from := newStreamReader(r.Body, call.item, g.options.MaxBodyBytes, held, yaml, bare)
 	to, err := call.open(api.WithOrigins(ctx, from.origins), g.conn, first, catalog)
 	if err != nil {
 		return nil, err
@@ -180,7 +201,7 @@ func (g *gateway) checkAdmission(r *http.Request) error {
 func streamQuery(first proto.Message, query string) (bare bool, err error) {
 	values, err := url.ParseQuery(query)
 	if err == nil {
-		err = checkQuery(parametersOf(first.ProtoReflect().Descriptor(), "{catalog}"), values, "bare")
+		err = checkQuery(parametersOf(first.ProtoReflect().Descriptor(), "{context.catalog}"), values, "bare")
 	}
 	given := values.Get("bare")
 	if bare = given == "true"; err == nil && values.Has("bare") && !bare && given != "false" {

@@ -32,7 +32,7 @@ func (panickingEvents) Recv() (*crdevalv1.WatchCrdsResponse, error) { panic("a s
 func TestPanicsOfStreams(t *testing.T) {
 	reader := func(body io.Reader) *streamReader {
 		reserved := NewBodies(nil).reserve(flow.WithLease(t.Context(), flow.NewMemory(16<<10).Open("a")))
-		from := newStreamReader(body, 1<<10, reserved, false, false)
+		from := newStreamReader(body, creation, 1<<10, reserved, false, false)
 		from.to = &sink{}
 		return from
 	}

@@ -31,7 +31,7 @@ const (
 
 // record is what is known about an item until its result arrives.
 type record struct {
-	item   *crdevalv1.EvaluationItem
+	item   proto.Message
 	line   int              // of the body, on which it begins
 	failed *statusv1.Status // why the piece is not an item; nil for items
 }
@@ -42,22 +42,26 @@ type streamReader struct {
 	body io.Reader
 	to   interface {
 		CloseSend() error
-		send([]*crdevalv1.EvaluationItem) error
+		send([]proto.Message) error
 		receive() ([]proto.Message, error)
 	}
+	newItem    func(object *crdevalv1.Document) proto.Message
 	held       *reservation
 	max        int64 // bytes of a piece
 	yaml, bare bool
 	records    chan record // of the items in their order
 	origins    *streamOrigins
 	ended      chan error // receives why the body was not read to its end, a status, or nil
-	items      []*crdevalv1.EvaluationItem
+	items      []proto.Message
 	bytes      int
 }
 
-func newStreamReader(body io.Reader, max int64, held *reservation, yaml, bare bool) *streamReader {
+func newStreamReader(
+	body io.Reader, item func(*crdevalv1.Document) proto.Message, max int64, held *reservation, yaml, bare bool,
+) *streamReader {
 	return &streamReader{
-		from: newSplitter(body, max, held, yaml), body: body, held: held, max: max, yaml: yaml, bare: yaml || bare,
+		newItem: item,
+		from:    newSplitter(body, max, held, yaml), body: body, held: held, max: max, yaml: yaml, bare: yaml || bare,
 		records: make(chan record, maxRecords), origins: &streamOrigins{}, ended: make(chan error, 1),
 	}
 }
@@ -135,7 +139,7 @@ func (s *streamReader) itemsOf(p piece) (found []record, err error) {
 	}
 	manifests := workspace.ReadText(pieceText(p))
 	for _, m := range manifests {
-		r := record{item: &crdevalv1.EvaluationItem{Object: s.place(m)}, line: p.line}
+		r := record{item: s.newItem(s.place(m)), line: p.line}
 		if len(manifests) > 1 {
 			r.line = m.Line()
 		}
@@ -161,9 +165,11 @@ func (s *streamReader) place(m *workspace.Manifest) *crdevalv1.Document {
 // order of results. Other text ends the stream, since it is unknown where the next piece begins.
 func (s *streamReader) item(p piece) (r record, err error) {
 	p.text = bytes.TrimRight(p.text, "\r\n") // a slice of the same memory
-	r = record{item: &crdevalv1.EvaluationItem{}, line: p.line}
+	r = record{item: s.newItem(nil), line: p.line}
 	if s.bare {
-		r.item.Object, err = decodeDocument(p.text)
+		var object *crdevalv1.Document
+		object, err = decodeDocument(p.text)
+		r.item = s.newItem(object)
 	} else {
 		err = unmarshal(p.text, r.item, nil, nil)
 	}
@@ -172,7 +178,7 @@ func (s *streamReader) item(p piece) (r record, err error) {
 		if s.bare || !json.Valid(p.text) {
 			return r, err
 		}
-		return record{item: &crdevalv1.EvaluationItem{}, line: p.line, failed: status.Convert(err).Proto()}, nil
+		return record{item: s.newItem(nil), line: p.line, failed: status.Convert(err).Proto()}, nil
 	}
 	text := pieceText(p)
 	for _, d := range r.documents() {
@@ -186,7 +192,16 @@ func (s *streamReader) item(p piece) (r record, err error) {
 
 // documents returns the documents of the item.
 func (r *record) documents() []*crdevalv1.Document {
-	return []*crdevalv1.Document{r.item.GetObject(), r.item.GetOldObject(), r.item.GetPatch().GetPatch()}
+	switch m := r.item.(type) {
+	case *crdevalv1.ObjectItem:
+		return []*crdevalv1.Document{m.GetObject()}
+	case *crdevalv1.WriteItem:
+		return []*crdevalv1.Document{
+			m.GetCreate().GetObject(), m.GetUpdate().GetObject(), m.GetUpdate().GetOldObject(), m.GetPatch().GetPatch(),
+			m.GetPatch().GetOldObject(),
+		}
+	}
+	return nil
 }
 
 // lineError returns the status of a line that is not what it should be.
@@ -206,7 +221,7 @@ func lineError(p piece, err error) error {
 			text = at.path + ": " + text
 		}
 	}
-	hint := "each line is an EvaluationItem of JSON"
+	hint := "each line is an item of JSON"
 	switch begin := bytes.TrimLeft(p.text, " \t"); {
 	case len(begin) > 0 && begin[0] != '{':
 		hint += ", or of a body with Content-Type: application/yaml each document an object"

@@ -7,7 +7,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/flow"
 )
 
@@ -17,7 +16,7 @@ type sink struct{ items int }
 func (s *sink) CloseSend() error                  { return nil }
 func (s *sink) receive() ([]proto.Message, error) { return nil, io.EOF }
 
-func (s *sink) send(items []*crdevalv1.EvaluationItem) error {
+func (s *sink) send(items []proto.Message) error {
 	s.items += len(items)
 	return nil
 }
@@ -30,10 +29,10 @@ func TestMemoryOfStreams(t *testing.T) {
 		yaml       bool
 		items      int
 	}{
-		{"items", `{"object":{}}` + "\n", false, times},
+		{"items", `{"create":{"object":{}}}` + "\n", false, times},
 		{"lines of white space", " \r\n\n", false, 0},
 		{"lines that are not items", `{"nope":1}` + "\n", false, times},
-		{"one of each", `{"object":{}}` + "\n\n" + `{"nope":1}` + "\n", false, 2 * times},
+		{"one of each", `{"create":{"object":{}}}` + "\n\n" + `{"nope":1}` + "\n", false, 2 * times},
 		{"documents", "a: 1\n---\n", true, times},
 		{"documents of comments", "# nothing\n---\n", true, 0},
 		{"marks", "...\n", true, 0},
@@ -42,7 +41,7 @@ func TestMemoryOfStreams(t *testing.T) {
 		memory := flow.NewMemory(16 << 10)
 		reserved, to := NewBodies(nil).reserve(flow.WithLease(t.Context(), memory.Open("a"))), &sink{}
 		body := strings.NewReader(strings.Repeat(c.body, times))
-		from := newStreamReader(body, 1<<10, reserved, c.yaml, false)
+		from := newStreamReader(body, creation, 1<<10, reserved, c.yaml, false)
 		from.to = to
 		if err := from.read(t.Context()); err != nil || to.items != c.items || len(from.records) != c.items {
 			t.Errorf("%s: %d items, %d records, %v", c.name, to.items, len(from.records), err)

@@ -135,18 +135,11 @@ func (g *Guard) authorize(ctx context.Context, method string, request any) error
 		return nil
 	}
 	id, _ := access.FromContext(ctx)
-	catalog := catalogOf(request)
+	catalog := crdevalv1.CatalogOf(request)
 	if err := g.access.Authorize(id, method, catalog); err != nil {
 		return g.deny(ctx, Denial{Method: method, Catalog: catalog, Err: err})
 	}
 	return nil
-}
-
-func catalogOf(request any) string {
-	if r, ok := request.(interface{ GetCatalog() string }); ok {
-		return r.GetCatalog()
-	}
-	return ""
 }
 
 func (g *Guard) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
@@ -209,7 +202,7 @@ func (s *guardedStream) RecvMsg(m any) error {
 	if err := s.guard.authorize(s.ctx, s.method, m); err != nil {
 		return err
 	}
-	catalog := catalogOf(m)
+	catalog := crdevalv1.CatalogOf(m)
 	s.catalog = &catalog
 	s.hold()
 	return nil

@@ -13,10 +13,9 @@ func Validate(ctx context.Context, to crdevalv1.EvaluationServiceClient, catalog
 		return r.allowSkipped(why), nil
 	}
 	response, err := to.Validate(ctx, &crdevalv1.ValidateRequest{
-		Catalog: catalog, Items: []*crdevalv1.EvaluationItem{r.item()},
-		Options: &crdevalv1.EvaluationOptions{
+		Context: &crdevalv1.EvaluationContext{Catalog: catalog, Options: &crdevalv1.EvaluationOptions{
 			View: crdevalv1.ObjectView_OBJECT_VIEW_NONE, FieldValidation: fieldValidations[r.fieldValidation()],
-		},
+		}}, Items: []*crdevalv1.WriteItem{r.item()},
 	})
 	_, answer, err := r.answer(catalog, response.GetResults(), err)
 	return answer, err
@@ -48,14 +47,15 @@ var fieldValidations = map[string]crdevalv1.FieldValidation{
 }
 
 // item returns the write of a request, at the version to which the API server has converted the object.
-func (r *Request) item() *crdevalv1.EvaluationItem {
+func (r *Request) item() *crdevalv1.WriteItem {
 	q := r.inner
-	m := &crdevalv1.EvaluationItem{
-		Crd: r.crd(), Version: q.Resource.Version, Object: document(q.Object.Raw), Namespace: q.Namespace, Name: q.Name,
-		Subresource: q.SubResource,
-	}
-	if len(q.OldObject.Raw) > 0 {
-		m.OldObject = document(q.OldObject.Raw)
+	m := &crdevalv1.WriteItem{Crd: r.crd(), Version: q.Resource.Version, Namespace: q.Namespace, Name: q.Name}
+	if len(q.OldObject.Raw) == 0 && q.SubResource == "" {
+		m.Operation = &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: document(q.Object.Raw)}}
+	} else {
+		m.Operation = &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{
+			Object: document(q.Object.Raw), OldObject: document(q.OldObject.Raw), Subresource: q.SubResource,
+		}}
 	}
 	return m
 }
@@ -74,10 +74,9 @@ func Mutate(ctx context.Context, to crdevalv1.EvaluationServiceClient, catalog s
 		return r.allowSkipped(why), nil
 	}
 	response, err := to.Admit(ctx, &crdevalv1.AdmitRequest{
-		Catalog: catalog, Items: []*crdevalv1.EvaluationItem{r.item()}, Stage: crdevalv1.AdmissionStage_ADMISSION_STAGE_DECODE,
-		Options: &crdevalv1.EvaluationOptions{
+		Context: &crdevalv1.EvaluationContext{Catalog: catalog, Options: &crdevalv1.EvaluationOptions{
 			View: crdevalv1.ObjectView_OBJECT_VIEW_CHANGED, FieldValidation: fieldValidations[r.fieldValidation()],
-		},
+		}}, Items: []*crdevalv1.WriteItem{r.item()}, Stage: crdevalv1.AdmissionStage_ADMISSION_STAGE_DECODE,
 	})
 	v, answer, err := r.answer(catalog, response.GetResults(), err)
 	if err != nil || v.GetObject() == nil {

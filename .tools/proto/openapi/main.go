@@ -2,9 +2,9 @@
 //
 //	openapi IN OUT OUT3
 //
-// It makes a crdeval.v1.Document any JSON value, as it is over REST, describes streams as lines, adds what the gateway
-// serves without a method in the protos (routes.go), names operations, lists required fields (schema.go), and writes
-// both documents with stable formatting.
+// It makes a crdeval.v1.Document any JSON value, as it is over REST, takes the catalog of an EvaluationContext from the
+// path, describes streams as lines, adds what the gateway serves without a method in the protos (routes.go), names
+// operations, lists required fields (schema.go), and writes both documents with stable formatting.
 package main
 
 import (
@@ -29,6 +29,7 @@ func main() {
 	}
 	doc := decode(in)
 	streams(doc)
+	contexts(doc)
 	add(doc)
 	nameOperations(doc)
 	require(doc)
@@ -86,6 +87,37 @@ func operations(doc map[string]any, f func(path, method string, o map[string]any
 			f(path, method, at(paths, path, method))
 		}
 	}
+}
+
+// contexts names the parameter context.catalog of a path as the other paths do, and refers to the definition of the
+// context, of which protoc-gen-openapiv2 has a copy in each body.
+func contexts(doc map[string]any) {
+	const catalog, definition = "{context.catalog}", "v1EvaluationContext"
+	paths := at(doc, "paths")
+	for _, path := range slices.Collect(maps.Keys(paths)) {
+		if !strings.Contains(path, catalog) {
+			continue
+		}
+		item := at(paths, path)
+		for method := range item {
+			o := at(item, method)
+			for i, p := range list(o["parameters"]) {
+				switch of := p.(map[string]any); of["in"] {
+				case "path":
+					list(o["parameters"])[i] = map[string]any{"$ref": "#/parameters/catalog"}
+				case "body":
+					reference, _ := at(of, "schema")["$ref"].(string)
+					body := at(doc, "definitions", strings.TrimPrefix(reference, "#/definitions/"), "properties")
+					body["context"] = map[string]any{
+						"$ref": "#/definitions/" + definition, "description": "Inline CRDs and options. Default: none.",
+					}
+				}
+			}
+		}
+		delete(paths, path)
+		paths[strings.ReplaceAll(path, catalog, "{catalog}")] = item
+	}
+	delete(at(doc, "definitions", definition, "properties"), "catalog")
 }
 
 // streams describes the responses that are streams as the gateway sends them: events without a wrapper, one a line.

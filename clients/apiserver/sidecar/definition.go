@@ -42,10 +42,10 @@ func (d *definition) admit(
 ) (*crdevalv1.Verdict, error) {
 	return call(ctx, d, func(ctx context.Context, at *registration) (*crdevalv1.Verdict, error) {
 		r, err := d.client.Evaluation().Admit(ctx, &crdevalv1.AdmitRequest{
-			Catalog: d.catalog, AtLeast: at.token, Items: []*crdevalv1.EvaluationItem{d.item(w, at)}, Stage: stage,
-			Options: &crdevalv1.EvaluationOptions{
+			Context: d.evaluationContext(at, &crdevalv1.EvaluationOptions{
 				FieldValidation: fieldValidations[o.FieldValidation], View: views[o.View], WithStatus: o.WithStatus,
-			},
+			}),
+			Items: []*crdevalv1.WriteItem{d.item(w, at)}, Stage: stage,
 		}, d.unary...)
 		if err != nil {
 			return nil, err
@@ -59,7 +59,7 @@ func (d *definition) admit(
 func (d *definition) Read(ctx context.Context, object engine.Document, o engine.ReadOptions) (*engine.Transformed, error) {
 	return d.transform(ctx, object, func(ctx context.Context, at *registration, options *crdevalv1.EvaluationOptions) (transformed, error) {
 		return d.client.Evaluation().Read(ctx, &crdevalv1.ReadRequest{
-			Catalog: d.catalog, AtLeast: at.token, Items: d.objects(o.Version, object, at), Options: options, TargetVersion: o.TargetVersion,
+			Context: d.evaluationContext(at, options), Items: d.objects(o.Version, object, at), TargetVersion: o.TargetVersion,
 		}, d.unary...)
 	})
 }
@@ -70,7 +70,7 @@ func (d *definition) Convert(
 ) (*engine.Transformed, error) {
 	return d.transform(ctx, object, func(ctx context.Context, at *registration, options *crdevalv1.EvaluationOptions) (transformed, error) {
 		return d.client.Evaluation().Convert(ctx, &crdevalv1.ConvertRequest{
-			Catalog: d.catalog, AtLeast: at.token, Items: d.objects(o.Version, object, at), Options: options, TargetVersion: to,
+			Context: d.evaluationContext(at, options), Items: d.objects(o.Version, object, at), TargetVersion: to,
 		})
 	})
 }
@@ -81,7 +81,7 @@ func (d *definition) SetDefaults(
 ) (*engine.Transformed, error) {
 	return d.transform(ctx, object, func(ctx context.Context, at *registration, options *crdevalv1.EvaluationOptions) (transformed, error) {
 		return d.client.Evaluation().Default(ctx, &crdevalv1.DefaultRequest{
-			Catalog: d.catalog, AtLeast: at.token, Items: d.objects(o.Version, object, at), Options: options, KeepNulls: true,
+			Context: d.evaluationContext(at, options), Items: d.objects(o.Version, object, at), KeepNulls: true,
 		})
 	})
 }

@@ -25,23 +25,32 @@ func document(d engine.Document) *crdevalv1.Document {
 	return jsonDocument(d.JSON)
 }
 
+// evaluationContext returns the context of a call.
+func (d *definition) evaluationContext(at *registration, o *crdevalv1.EvaluationOptions) *crdevalv1.EvaluationContext {
+	return &crdevalv1.EvaluationContext{Catalog: d.catalog, AtLeast: at.token, Options: o}
+}
+
 // item returns the message of a write.
-func (d *definition) item(w engine.ObjectWrite, at *registration) *crdevalv1.EvaluationItem {
-	m := &crdevalv1.EvaluationItem{Crd: d.name, Revision: at.revision}
+func (d *definition) item(w engine.ObjectWrite, at *registration) *crdevalv1.WriteItem {
+	m := &crdevalv1.WriteItem{Crd: d.name, Revision: at.revision}
 	switch w := w.(type) {
 	case engine.Create:
-		m.Version, m.Object, m.Namespace, m.Name = w.Version, document(w.Object), w.Namespace, w.Name
-		m.GeneratedName = w.GeneratedName
+		m.Version, m.Namespace, m.Name = w.Version, w.Namespace, w.Name
+		m.Operation = &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{
+			Object: document(w.Object), GeneratedName: w.GeneratedName,
+		}}
 	case engine.Update:
-		m.Version, m.Object, m.Namespace, m.Name = w.Version, document(w.Object), w.Namespace, w.Name
-		m.OldObject, m.OldObjectDecoded, m.Subresource = document(w.Old), w.OldDecoded, w.Subresource
+		m.Version, m.Namespace, m.Name = w.Version, w.Namespace, w.Name
+		m.Operation = &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{
+			Object: document(w.Object), OldObject: document(w.Old), OldObjectDecoded: w.OldDecoded, Subresource: w.Subresource,
+		}}
 	}
 	return m
 }
 
 // objects returns the message of an object that is not written.
-func (d *definition) objects(version string, object engine.Document, at *registration) []*crdevalv1.EvaluationItem {
-	return []*crdevalv1.EvaluationItem{{Crd: d.name, Revision: at.revision, Version: version, Object: document(object)}}
+func (d *definition) objects(version string, object engine.Document, at *registration) []*crdevalv1.ObjectItem {
+	return []*crdevalv1.ObjectItem{{Crd: d.name, Revision: at.revision, Version: version, Object: document(object)}}
 }
 
 var fieldValidations = map[engine.FieldValidation]crdevalv1.FieldValidation{

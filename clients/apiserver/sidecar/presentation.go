@@ -16,7 +16,7 @@ import (
 func (d *definition) GetScale(ctx context.Context, version string, object engine.Document) ([]byte, error) {
 	r, err := call(ctx, d, func(ctx context.Context, at *registration) (*crdevalv1.GetScaleResponse, error) {
 		return d.client.Presentation().GetScale(ctx, &crdevalv1.GetScaleRequest{
-			Catalog: d.catalog, Crd: d.name, Revision: at.revision, AtLeast: at.token, Version: version, Object: document(object),
+			Context: d.evaluationContext(at, nil), Crd: d.name, Revision: at.revision, Version: version, Object: document(object),
 		})
 	})
 	if err == nil {
@@ -29,7 +29,7 @@ func (d *definition) GetScale(ctx context.Context, version string, object engine
 func (d *definition) SetScale(ctx context.Context, version string, object, scale engine.Document) ([]byte, error) {
 	r, err := call(ctx, d, func(ctx context.Context, at *registration) (*crdevalv1.SetScaleResponse, error) {
 		return d.client.Presentation().SetScale(ctx, &crdevalv1.SetScaleRequest{
-			Catalog: d.catalog, Crd: d.name, Revision: at.revision, AtLeast: at.token, Version: version, Object: document(object),
+			Context: d.evaluationContext(at, nil), Crd: d.name, Revision: at.revision, Version: version, Object: document(object),
 			Scale: document(scale),
 		})
 	})
@@ -65,7 +65,7 @@ func (d *definition) PrintTable(
 		return nil, err
 	}
 	request := &crdevalv1.TableRequest{
-		Catalog: d.catalog, Crd: d.name, Version: version, RowObject: rowObjects[o.Object], WithoutColumns: o.NoHeaders, Decoded: o.Decoded,
+		Crd: d.name, Version: version, RowObject: rowObjects[o.Object], WithoutColumns: o.NoHeaders, Decoded: o.Decoded,
 		ResourceVersion: o.ResourceVersion, ContinueToken: o.Continue,
 	}
 	if o.RemainingItemCount != nil {
@@ -110,7 +110,7 @@ func (d *definition) printPart(
 	}
 	*objects = (*objects)[len(request.Objects):]
 	r, err := call(ctx, d, func(ctx context.Context, at *registration) (*crdevalv1.TableResponse, error) {
-		request.Revision, request.AtLeast = at.revision, at.token
+		request.Revision, request.Context = at.revision, d.evaluationContext(at, nil)
 		return d.client.Presentation().Table(ctx, request)
 	})
 	if err == nil {

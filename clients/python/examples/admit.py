@@ -20,7 +20,7 @@ from crdeval.v1 import evaluation_pb2
 MAX_MESSAGE_BYTES = 64 << 20  # the default limit of a server; the default of grpc is 4 MiB
 
 
-def asked(args: argparse.Namespace) -> list[evaluation_pb2.EvaluationItem]:
+def asked(args: argparse.Namespace) -> list[evaluation_pb2.WriteItem]:
     """Returns the writes that the arguments request."""
     if args.old is None:
         return [writes.create(path.read_bytes()) for path in args.objects]

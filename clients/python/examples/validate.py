@@ -56,16 +56,20 @@ def register(channel: grpc.Channel, path: str) -> str:
     return response.token
 
 
+def item(path: str, old: str | None) -> evaluation_pb2.WriteItem:
+    """Returns the creation of an object, or its update."""
+    if old is None:
+        return evaluation_pb2.WriteItem(create=evaluation_pb2.Create(object=document(path)))
+    return evaluation_pb2.WriteItem(update=evaluation_pb2.Update(object=document(path), old_object=document(old)))
+
+
 def validate(channel: grpc.Channel, paths: list[str], old: str | None, token: str) -> int:
     """Validates the objects in one call, prints a line for each object and each violation. Returns the exit code."""
     evaluation = evaluation_pb2_grpc.EvaluationServiceStub(channel)
     response = evaluation.Validate(
         evaluation_pb2.ValidateRequest(
-            catalog=CATALOG,
-            items=[
-                evaluation_pb2.EvaluationItem(object=document(path), old_object=document(old) if old else None) for path in paths
-            ],
-            at_least=token,
+            context=evaluation_pb2.EvaluationContext(catalog=CATALOG, at_least=token),
+            items=[item(path, old) for path in paths],
         ),
         timeout=30,
     )

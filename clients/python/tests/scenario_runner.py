@@ -124,6 +124,7 @@ class Runner:
     def _call(self, client: Client, step: dict[str, Any]) -> Outcome:
         call, timeout, version = step["call"], step.get("timeoutMs", 60_000) / 1000, step.get("version", "")
         writes = [self._write(item) for item in step.get("items", [])] * step.get("repeat", 1)
+        objects = [w if isinstance(w, str) else w.object or "" for w in writes]
         options = evaluation_pb2.EvaluationOptions()
         if "fieldValidation" in step.get("options", {}):
             name = f"FIELD_VALIDATION_{step['options']['fieldValidation']}"
@@ -139,17 +140,17 @@ class Runner:
         if call == "admit":
             return {"results": [verdict(r) for r in client.admit(writes, options=options, timeout=timeout)]}
         if call == "prune":
-            return {"results": [transformed(r) for r in client.prune(writes, timeout=timeout)]}
+            return {"results": [transformed(r) for r in client.prune(objects, timeout=timeout)]}
         if call == "default":
-            return {"results": [transformed(r) for r in client.default(writes, timeout=timeout)]}
+            return {"results": [transformed(r) for r in client.default(objects, timeout=timeout)]}
         if call == "read":
-            return {"results": [transformed(r) for r in client.read(writes, version=version, timeout=timeout)]}
+            return {"results": [transformed(r) for r in client.read(objects, version=version, timeout=timeout)]}
         if call == "convert":
-            return {"results": [transformed(r) for r in client.convert(version, writes, timeout=timeout)]}
+            return {"results": [transformed(r) for r in client.convert(version, objects, timeout=timeout)]}
         if call == "admitStream":
             return {"results": [verdict(r) for r in client.admit_stream(writes, options=options, timeout=timeout)]}
         if call == "readStream":
-            return {"results": [transformed(r) for r in client.read_stream(writes, version=version, timeout=timeout)]}
+            return {"results": [transformed(r) for r in client.read_stream(objects, version=version, timeout=timeout)]}
         if call == "list":
             return {"crds": [c.name for c in client.list_crds(timeout=timeout) if c.group == group]}
         if call == "watch":

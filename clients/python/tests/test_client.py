@@ -81,7 +81,7 @@ def answer(request: Any) -> Any:
         return evaluation_pb2.PruneResponse(results=[{"transformed": {"object": i.object}} for i in request.items])
     if isinstance(request, evaluation_pb2.AdmitRequest):
         return evaluation_pb2.AdmitResponse(results=[{"verdict": {"allowed": True}} for _ in request.items])
-    verdicts = [evaluation_pb2.Verdict(revision=i.object.json.decode()) for i in request.items]
+    verdicts = [evaluation_pb2.Verdict(revision=i.create.object.json.decode()) for i in request.items]
     return evaluation_pb2.ValidateResponse(results=[evaluation_pb2.VerdictResult(verdict=v) for v in verdicts])
 
 
@@ -100,7 +100,7 @@ class ClientTest(unittest.TestCase):
         found = self.client(channel).validate([{"i": i} for i in range(5)])
         self.assertEqual([len(r.items) for r in channel.requests], [2, 2, 1])
         self.assertEqual([r.get().revision for r in found], [f'{{"i":{i}}}' for i in range(5)])
-        self.assertEqual({r.catalog for r in channel.requests}, {"team"})
+        self.assertEqual({r.context.catalog for r in channel.requests}, {"team"})
 
     def test_splits_by_bytes(self) -> None:
         channel = Channel(max_batch_items=100, max_message_bytes=120)
@@ -180,14 +180,14 @@ class ClientTest(unittest.TestCase):
         client = self.client(channel)
         client.delete_crd("a.b")
         client.validate(["{}"], crds=["kind: A"])
-        self.assertEqual((channel.requests[1].at_least, channel.requests[1].crds[0].yaml), ("t", "kind: A"))
+        self.assertEqual((channel.requests[1].context.at_least, channel.requests[1].context.crds[0].yaml), ("t", "kind: A"))
 
     def test_sends_options(self) -> None:
         options = evaluation_pb2.EvaluationOptions(field_validation=evaluation_pb2.FIELD_VALIDATION_STRICT)
         channel = Channel()
         client = self.client(channel)
         client.prune(["{}"], options=options)
-        self.assertEqual(channel.requests[0].options, options)
+        self.assertEqual(channel.requests[0].context.options, options)
 
     def test_bounds_each_call(self) -> None:
         channel = Channel()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from crdeval import Document, Write
-from crdeval.calls import items
+from crdeval.calls import several
 from crdeval.documents import encode, to_proto
 from crdeval.registry import manifests
 
@@ -65,7 +65,7 @@ class DocumentsTest(unittest.TestCase):
     def test_rejects_one_document_instead_of_a_list(self) -> None:
         for one in ("a: b", b"{}", {"a": 1}, Document(b"{}"), Write(object="{}")):
             with self.subTest(repr(one)), self.assertRaisesRegex(TypeError, "give a list"):
-                items(one)  # type: ignore[arg-type]
+                several(one)
 
     def test_writes_have_one_change(self) -> None:
         for write in (Write(), Write(old="{}"), Write(object="{}", merge_patch="{}")):
@@ -73,7 +73,7 @@ class DocumentsTest(unittest.TestCase):
                 write.item()
         item = Write(old="{}", json_patch=[{"op": "remove", "path": "/a"}], subresource="status").item()
         self.assertEqual(item.patch.patch.json, b'[{"op":"remove","path":"/a"}]')
-        self.assertEqual((item.old_object.json, item.subresource), (b"{}", "status"))
+        self.assertEqual((item.patch.old_object.json, item.patch.subresource), (b"{}", "status"))
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ class Server(evaluation_pb2_grpc.EvaluationServiceServicer):
                 self.first = request
                 continue
             self.sizes.append(len(request.items))
-            texts = [item.object.json.decode() for item in request.items]
+            texts = [item.create.object.json.decode() for item in request.items]
             if '["end"]' in texts:
                 context.abort(grpc.StatusCode.UNAVAILABLE, "stop")
             verdicts = [evaluation_pb2.Verdict(allowed=True, revision=text) for text in texts]
@@ -69,7 +69,8 @@ class StreamsTest(unittest.TestCase):
         for client in ("Client", "AsyncClient"):
             with self.subTest(client):
                 collect(client, self.target, ["[0]"], options=options, crds=["kind: A"], timeout=60)
-                self.assertEqual((self.served.first.options, self.served.first.crds[0].yaml), (options, "kind: A"))
+                context = self.served.first.context
+                self.assertEqual((context.options, context.crds[0].yaml), (options, "kind: A"))
             for timeout in (0, -1):
                 with self.subTest(client), self.assertRaisesRegex(ValueError, "must be positive"):
                     collect(client, self.target, ["[0]"], timeout=timeout)

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient, type Client as Stub, type Transport } from "@connectrpc/connect";
-import { EvaluationService, type EvaluationItem } from "./gen/crdeval/v1/evaluation_pb.js";
+import { EvaluationService, type ObjectItem, type WriteItem } from "./gen/crdeval/v1/evaluation_pb.js";
 import { PresentationService } from "./gen/crdeval/v1/presentation_pb.js";
 import {
   type Crd,
@@ -9,7 +9,7 @@ import {
   RegistryService,
 } from "./gen/crdeval/v1/registry_pb.js";
 import { ServerService, type ServerLimits } from "./gen/crdeval/v1/server_pb.js";
-import { type DocumentInput, textOf, toDocument, toItem, type Write } from "./document.js";
+import { type DocumentInput, textOf, toDocument, toObjectItem, toWriteItem, type Write } from "./document.js";
 import { CrdevalError, partial, type Results } from "./error.js";
 import { type CallOptions, type EvaluationOptions, toEvaluationOptions } from "./options.js";
 import { BatchTransport } from "./rest/batch.js";
@@ -41,13 +41,18 @@ interface StubOptions {
   timeoutMs?: number;
 }
 
-/** Request has the fields that all requests for objects share. */
-interface Request {
+/** Context is the context of a request. */
+interface Context {
   catalog: string;
-  items: EvaluationItem[];
   options: ReturnType<typeof toEvaluationOptions>;
   crds: ReturnType<typeof toDocument>[];
   atLeast: string;
+}
+
+/** Request has the fields that all requests for items share. */
+interface Request<I> {
+  context: Context;
+  items: I[];
 }
 
 /**
@@ -94,7 +99,7 @@ export class BaseClient {
 
   /** validate returns for each write or new object whether an API server would accept it. */
   validate(items: readonly (DocumentInput | Write)[], o: EvaluationOptions = {}): Promise<Verdict[]> {
-    return this.evaluate(items, o, (r, s) => this.evaluation.validate(r, s), toVerdict, keepVerdicts);
+    return this.evaluate(items, o, toWriteItem, (r, s) => this.evaluation.validate(r, s), toVerdict, keepVerdicts);
   }
 
   /**
@@ -102,24 +107,24 @@ export class BaseClient {
    * would return, `storedObject` the object that it would store. Nothing is stored.
    */
   admit(items: readonly (DocumentInput | Write)[], o: EvaluationOptions = {}): Promise<Verdict[]> {
-    return this.evaluate(items, o, (r, s) => this.evaluation.admit(r, s), toVerdict, keepVerdicts);
+    return this.evaluate(items, o, toWriteItem, (r, s) => this.evaluation.admit(r, s), toVerdict, keepVerdicts);
   }
 
   /** prune removes the fields that the schema does not know. */
   prune(items: readonly DocumentInput[], o: EvaluationOptions = {}): Promise<Transformed[]> {
-    return this.evaluate(items, o, (r, s) => this.evaluation.prune(r, s), toTransformed, keepTransformed);
+    return this.evaluate(items, o, toObjectItem, (r, s) => this.evaluation.prune(r, s), toTransformed, keepTransformed);
   }
 
   /** default adds the defaults. */
   default(items: readonly DocumentInput[], o: EvaluationOptions = {}): Promise<Transformed[]> {
-    return this.evaluate(items, o, (r, s) => this.evaluation.default(r, s), toTransformed, keepTransformed);
+    return this.evaluate(items, o, toObjectItem, (r, s) => this.evaluation.default(r, s), toTransformed, keepTransformed);
   }
 
   /** read reads stored objects as an API server does, at a version of the CRD or, without one, at their own. */
   read(items: readonly DocumentInput[], o: EvaluationOptions & { version?: string } = {}): Promise<Transformed[]> {
     const targetVersion = o.version ?? "";
-    const method = (r: Request, s: StubOptions) => this.evaluation.read({ ...r, targetVersion }, s);
-    return this.evaluate(items, o, method, toTransformed, keepTransformed);
+    const method = (r: Request<ObjectItem>, s: StubOptions) => this.evaluation.read({ ...r, targetVersion }, s);
+    return this.evaluate(items, o, toObjectItem, method, toTransformed, keepTransformed);
   }
 
   /** convert converts objects to a version of their CRD. */
@@ -127,8 +132,8 @@ export class BaseClient {
     if (version === "") {
       throw new RangeError("the version to convert to is empty");
     }
-    const method = (r: Request, s: StubOptions) => this.evaluation.convert({ ...r, targetVersion: version }, s);
-    return this.evaluate(items, o, method, toTransformed, keepTransformed);
+    const method = (r: Request<ObjectItem>, s: StubOptions) => this.evaluation.convert({ ...r, targetVersion: version }, s);
+    return this.evaluate(items, o, toObjectItem, method, toTransformed, keepTransformed);
   }
 
   /** admitStream is admit for any number of writes, in bounded memory. The results have the order of the items. */
@@ -136,6 +141,7 @@ export class BaseClient {
     return this.stream(
       items,
       o,
+      toWriteItem,
       (messages, s) => this.evaluation.admitStream(messages, s),
       (r, s) => this.evaluation.admit(r, s),
       {},
@@ -151,6 +157,7 @@ export class BaseClient {
     return this.stream(
       items,
       o,
+      toObjectItem,
       (messages, s) => this.evaluation.readStream(messages, s),
       (r, s) => this.evaluation.read(r, s),
       { targetVersion: o.version ?? "" },
@@ -221,26 +228,26 @@ export class BaseClient {
     return this.knownLimits;
   }
 
-  private async evaluate<R, T>(
+  private async evaluate<I extends WriteItem | ObjectItem, R, T>(
     items: readonly (DocumentInput | Write)[],
     o: EvaluationOptions,
-    method: (request: Request, s: StubOptions) => Promise<{ results: R[] }>,
+    toItem: (input: DocumentInput | Write) => I,
+    method: (request: Request<I>, s: StubOptions) => Promise<{ results: R[] }>,
     convert: (result: R) => T,
     keep: (error: CrdevalError, done: T[]) => void,
   ): Promise<T[]> {
-    const request = this.request(o);
-    const overlay = request.crds.reduce((bytes, d) => bytes + (d.content.value?.length ?? 0), 0);
+    const context = this.context(o);
+    const overlay = context.crds.reduce((bytes, d) => bytes + (d.content.value?.length ?? 0), 0);
     const most = (l: ServerLimits) => l.maxBatchItems;
     checkList(items);
-    const send = (part: EvaluationItem[], s: StubOptions) =>
-      method({ ...request, atLeast: this.atLeast, items: part }, s);
+    const send = (part: I[], s: StubOptions) =>
+      method({ context: { ...context, atLeast: this.atLeast }, items: part }, s);
     return this.inBatches(items.map(toItem), itemBytes, most, o, overlay, send, convert, keep);
   }
 
-  private request(o: EvaluationOptions): Request {
+  private context(o: EvaluationOptions): Context {
     return {
       catalog: this.catalog,
-      items: [],
       options: toEvaluationOptions(o),
       crds: (o.crds ?? []).map(toDocument),
       atLeast: this.atLeast,
@@ -302,17 +309,18 @@ export class BaseClient {
     }
   }
 
-  private async *stream<R, T>(
+  private async *stream<I extends WriteItem | ObjectItem, R, T>(
     source: Source,
     o: EvaluationOptions,
-    method: (messages: AsyncIterable<Partial<Request>>, s: StubOptions) => AsyncIterable<{ results: R[] }>,
-    unary: (request: Request, s: StubOptions) => Promise<{ results: R[] }>,
+    toItem: (input: DocumentInput | Write) => I,
+    method: (messages: AsyncIterable<Partial<Request<I>>>, s: StubOptions) => AsyncIterable<{ results: R[] }>,
+    unary: (request: Request<I>, s: StubOptions) => Promise<{ results: R[] }>,
     settings: { targetVersion?: string },
     convert: (result: R) => T,
   ): AsyncGenerator<T, void, undefined> {
-    const sender = new Sender(source);
+    const sender = new Sender(source, toItem);
     const optionsOf = limited(o.signal, o.timeoutMs);
-    const first = { ...this.request(o), ...settings };
+    const first: Request<I> = { context: this.context(o), items: [], ...settings };
     const answers = this.bidirectional
       ? method(messages(first, sender.batches()), optionsOf())
       : oneByOne(first, sender.batches(), (request) => unary(request, optionsOf()));
@@ -357,8 +365,11 @@ function keepTransformed(error: CrdevalError, done: Transformed[]): void {
 }
 
 /** messages returns the messages of a stream. Only the first one has settings. */
-async function* messages(first: Request, batches: AsyncIterable<EvaluationItem[]>): AsyncGenerator<Partial<Request>> {
-  let settings: Partial<Request> = first;
+async function* messages<I>(
+  first: Request<I>,
+  batches: AsyncIterable<I[]>,
+): AsyncGenerator<Partial<Request<I>>> {
+  let settings: Partial<Request<I>> = first;
   for await (const items of batches) {
     yield { ...settings, items };
     settings = {};
@@ -369,10 +380,10 @@ async function* messages(first: Request, batches: AsyncIterable<EvaluationItem[]
 }
 
 /** oneByOne sends each batch as a call of its own. */
-async function* oneByOne<A extends { results: unknown[] }>(
-  first: Request,
-  batches: AsyncIterable<EvaluationItem[]>,
-  unary: (request: Request) => Promise<A>,
+async function* oneByOne<I, A extends { results: unknown[] }>(
+  first: Request<I>,
+  batches: AsyncIterable<I[]>,
+  unary: (request: Request<I>) => Promise<A>,
 ): AsyncGenerator<A> {
   for await (const items of batches) {
     try {

@@ -1,10 +1,11 @@
 import { create } from "@bufbuild/protobuf";
 import { type Document, DocumentSchema } from "./gen/crdeval/v1/document_pb.js";
 import {
-  type EvaluationItem,
-  EvaluationItemSchema,
-  ObjectPatchSchema,
+  type ObjectItem,
+  ObjectItemSchema,
   PatchType,
+  type WriteItem,
+  WriteItemSchema,
 } from "./gen/crdeval/v1/evaluation_pb.js";
 import { JsonText, stringifyJson } from "./json.js";
 
@@ -19,11 +20,11 @@ export type DocumentInput = string | Uint8Array | object;
 export class Write {
   private constructor(
     /** The item as it is sent. */
-    readonly item: EvaluationItem,
+    readonly item: WriteItem,
   ) {}
 
   /** of returns a write for a complete item, with fields that the functions below do not set, such as a revision. */
-  static of(item: EvaluationItem): Write {
+  static of(item: WriteItem): Write {
     return new Write(item);
   }
 }
@@ -36,14 +37,13 @@ export interface WriteOptions {
 
 /** createObject is the creation of an object. */
 export function createObject(object: DocumentInput): Write {
-  return Write.of(create(EvaluationItemSchema, { object: toDocument(object) }));
+  return Write.of(create(WriteItemSchema, { operation: { case: "create", value: { object: toDocument(object) } } }));
 }
 
 /** updateObject is the update of a stored object to a new one. */
 export function updateObject(oldObject: DocumentInput, object: DocumentInput, options: WriteOptions = {}): Write {
-  return Write.of(
-    create(EvaluationItemSchema, { oldObject: toDocument(oldObject), object: toDocument(object), ...options }),
-  );
+  const value = { oldObject: toDocument(oldObject), object: toDocument(object), ...options };
+  return Write.of(create(WriteItemSchema, { operation: { case: "update", value } }));
 }
 
 /** mergePatch is the change of a stored object by a JSON merge patch (RFC 7386). */
@@ -57,18 +57,21 @@ export function jsonPatch(oldObject: DocumentInput, patch: DocumentInput, option
 }
 
 function patched(type: PatchType, oldObject: DocumentInput, patch: DocumentInput, options: WriteOptions): Write {
-  return Write.of(
-    create(EvaluationItemSchema, {
-      oldObject: toDocument(oldObject),
-      patch: create(ObjectPatchSchema, { type, patch: toDocument(patch) }),
-      ...options,
-    }),
-  );
+  const value = { type, patch: toDocument(patch), oldObject: toDocument(oldObject), ...options };
+  return Write.of(create(WriteItemSchema, { operation: { case: "patch", value } }));
 }
 
-/** toItem returns an item for a write, or for the creation of an object. */
-export function toItem(input: DocumentInput | Write): EvaluationItem {
+/** toWriteItem returns an item for a write, or for the creation of an object. */
+export function toWriteItem(input: DocumentInput | Write): WriteItem {
   return (input instanceof Write ? input : createObject(input)).item;
+}
+
+/** toObjectItem returns an item for an object that a call transforms. A Write is a TypeError. */
+export function toObjectItem(input: DocumentInput | Write): ObjectItem {
+  if (input instanceof Write) {
+    throw new TypeError("the call transforms objects, and takes no Write");
+  }
+  return create(ObjectItemSchema, { object: toDocument(input) });
 }
 
 const encoder = new TextEncoder();

@@ -1,5 +1,5 @@
-import type { EvaluationItem } from "./gen/crdeval/v1/evaluation_pb.js";
-import { type DocumentInput, toItem, type Write } from "./document.js";
+import type { ObjectItem, WriteItem } from "./gen/crdeval/v1/evaluation_pb.js";
+import type { DocumentInput, Write } from "./document.js";
 
 /** Source has the items of a stream. */
 export type Source = Iterable<DocumentInput | Write> | AsyncIterable<DocumentInput | Write>;
@@ -9,13 +9,16 @@ const itemsAtOnce = 100;
 const bytesAtOnce = 1 << 20;
 
 /** Sender reads the items of a stream in batches: those that are ready together, up to the limits of a message. */
-export class Sender {
+export class Sender<I extends WriteItem | ObjectItem> {
   /** The error of the source, which ends the stream. */
   error: { cause: unknown } | undefined;
 
-  constructor(private readonly source: Source) {}
+  constructor(
+    private readonly source: Source,
+    private readonly toItem: (input: DocumentInput | Write) => I,
+  ) {}
 
-  async *batches(): AsyncGenerator<EvaluationItem[], void, undefined> {
+  async *batches(): AsyncGenerator<I[], void, undefined> {
     try {
       yield* this.read();
     } catch (cause) {
@@ -24,13 +27,13 @@ export class Sender {
     }
   }
 
-  private async *read(): AsyncGenerator<EvaluationItem[], void, undefined> {
+  private async *read(): AsyncGenerator<I[], void, undefined> {
     const iterator = iteratorOf(this.source);
     let ended = false;
     try {
       let next = Promise.resolve(iterator.next());
       for (;;) {
-        const batch: EvaluationItem[] = [];
+        const batch: I[] = [];
         let bytes = 0;
         for (;;) {
           const item = batch.length === 0 ? await next : await Promise.race([next, nextTurn()]);
@@ -44,7 +47,7 @@ export class Sender {
             }
             return;
           }
-          const message = toItem(item.value);
+          const message = this.toItem(item.value);
           batch.push(message);
           bytes += itemBytes(message);
           next = Promise.resolve(iterator.next());
@@ -75,7 +78,12 @@ function nextTurn(): Promise<undefined> {
 }
 
 /** itemBytes returns about the size of an item. */
-export function itemBytes(item: EvaluationItem): number {
-  const documents = [item.object, item.oldObject, item.patch?.patch];
+export function itemBytes(item: ObjectItem | WriteItem): number {
+  const operation = "operation" in item ? item.operation.value : item;
+  const documents = [
+    operation && "object" in operation ? operation.object : undefined,
+    operation && "oldObject" in operation ? operation.oldObject : undefined,
+    operation && "patch" in operation ? operation.patch : undefined,
+  ];
   return documents.reduce((bytes, d) => bytes + (d?.content.value?.length ?? 0), 100);
 }

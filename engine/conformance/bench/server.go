@@ -109,9 +109,9 @@ func overNetwork(o Options, name string, obj *object, caller func(*service, []by
 func (s *service) grpcCall(body []byte) side {
 	options := &crdevalv1.EvaluationOptions{View: crdevalv1.ObjectView_OBJECT_VIEW_NONE}
 	return func() error {
-		items := make([]*crdevalv1.EvaluationItem, batch)
+		items := make([]*crdevalv1.WriteItem, batch)
 		for i := range items {
-			items[i] = &crdevalv1.EvaluationItem{Object: crdeval.Document(body)}
+			items[i] = &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: crdeval.Document(body)}}}
 		}
 		results, err := s.client.ValidateItems(context.Background(), items, options)
 		if err != nil {

@@ -112,7 +112,7 @@ func (f *unary) start(o Options) error {
 		return err
 	}
 	f.object = obj.body
-	results, err := f.service.client.AdmitItems(ctx, []*crdevalv1.EvaluationItem{crdeval.Write{New: obj.body}.Item()},
+	results, err := f.service.client.AdmitItems(ctx, []*crdevalv1.WriteItem{crdeval.Create(obj.body)},
 		crdeval.AdmitOptions{Stage: crdevalv1.AdmissionStage_ADMISSION_STAGE_DECODE})
 	if err != nil {
 		return err
@@ -147,7 +147,7 @@ func (f *unary) validate() exchange {
 	return exchange{
 		method: crdevalv1.EvaluationService_Validate_FullMethodName,
 		request: &crdevalv1.ValidateRequest{
-			Catalog: "default", Items: []*crdevalv1.EvaluationItem{{Object: crdeval.Document(f.object)}},
+			Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: crdeval.Document(f.object)}}}},
 		},
 		response: func() proto.Message { return &crdevalv1.ValidateResponse{} },
 		check:    checkAllowed,
@@ -159,7 +159,7 @@ func (f *unary) finish() exchange {
 	return exchange{
 		method: crdevalv1.EvaluationService_Admit_FullMethodName,
 		request: &crdevalv1.AdmitRequest{
-			Catalog: "default", Items: []*crdevalv1.EvaluationItem{crdeval.Write{New: f.decoded}.Item()},
+			Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: []*crdevalv1.WriteItem{crdeval.Create(f.decoded)},
 			Stage: crdevalv1.AdmissionStage_ADMISSION_STAGE_FINISH,
 		},
 		response: func() proto.Message { return &crdevalv1.AdmitResponse{} },
@@ -253,7 +253,7 @@ func (f *unary) single(o Options, name, address string, of func() exchange) (str
 
 // multiplexed prints the CPU time of both processes for an Admit on a shared stream, beside unary calls.
 func (f *unary) multiplexed(o Options, name string) (string, error) {
-	item := crdeval.Write{New: f.decoded}.Item()
+	item := crdeval.Create(f.decoded)
 	var sides []cost
 	for _, options := range [][]crdeval.Option{{crdeval.WithMultiplexing(crdeval.MultiplexOptions{})}, nil} {
 		c, err := crdeval.Dial(f.server.unix, options...)
@@ -262,7 +262,7 @@ func (f *unary) multiplexed(o Options, name string) (string, error) {
 		}
 		defer func() { _ = c.Close() }() // no call is in flight
 		sides = append(sides, cost{f.server, func() error {
-			r, err := c.AdmitItems(context.Background(), []*crdevalv1.EvaluationItem{item},
+			r, err := c.AdmitItems(context.Background(), []*crdevalv1.WriteItem{item},
 				crdeval.AdmitOptions{Stage: crdevalv1.AdmissionStage_ADMISSION_STAGE_FINISH})
 			if err == nil && !r[0].Allowed() {
 				err = fmt.Errorf("not allowed: %v", r[0])

@@ -26,7 +26,7 @@ var storedObjects = testenv.Volume(1250)
 func TestStorage(t *testing.T) {
 	crds, evaluation := startTransforms(t)
 	ctx := context.Background()
-	request := &crdevalv1.ReadRequest{Catalog: "default", TargetVersion: "v1"}
+	request := &crdevalv1.ReadRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, TargetVersion: "v1"}
 	var want [][]byte
 	versions := map[string]int{}
 	for n := uint64(0); len(want) < storedObjects; n++ {
@@ -52,7 +52,7 @@ func TestStorage(t *testing.T) {
 				versions[of.APIVersion[len(of.APIVersion)-2:]]++
 			}
 			want = append(want, read)
-			request.Items = append(request.Items, &crdevalv1.EvaluationItem{Object: document(o.Old)})
+			request.Items = append(request.Items, &crdevalv1.ObjectItem{Object: document(o.Old)})
 		}
 	}
 	response, err := evaluation.Read(ctx, request)

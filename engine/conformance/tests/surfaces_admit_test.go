@@ -14,7 +14,7 @@ import (
 
 // admitted sends the whole write. Its verdict is that of Validate, the stored object is that of the reference, and gRPC
 // and REST return the same.
-func (s *server) admitted(t *testing.T, catalog string, items []*crdevalv1.EvaluationItem, validated *crdevalv1.ValidateResponse, head string, body []byte, want *casefile.Answer) {
+func (s *server) admitted(t *testing.T, catalog string, items []*crdevalv1.WriteItem, validated *crdevalv1.ValidateResponse, head string, body []byte, want *casefile.Answer) {
 	t.Helper()
 	ctx := context.Background()
 	const version = `,"resourceVersion":"1"`
@@ -22,17 +22,17 @@ func (s *server) admitted(t *testing.T, catalog string, items []*crdevalv1.Evalu
 	if len(expected) > 0 {
 		expected = bytes.Replace([]byte(canonical(expected)), []byte(version), nil, 1)
 	}
-	if items[0].GetOldObject() == nil {
+	if items[0].GetCreate() != nil {
 		// Creations with a resourceVersion are rejected. Spaces keep the positions of the other fields.
-		item, ok := proto.Clone(items[0]).(*crdevalv1.EvaluationItem)
+		item, ok := proto.Clone(items[0]).(*crdevalv1.WriteItem)
 		if !ok {
 			t.Fatal("a clone has another type")
 		}
 		blank := []byte(strings.Repeat(" ", len(version)))
-		item.Object = document(bytes.Replace(item.GetObject().GetJson(), []byte(version), blank, 1))
-		items, body = []*crdevalv1.EvaluationItem{item}, bytes.Replace(body, []byte(version), blank, 1)
+		item.GetCreate().Object = document(bytes.Replace(item.GetCreate().GetObject().GetJson(), []byte(version), blank, 1))
+		items, body = []*crdevalv1.WriteItem{item}, bytes.Replace(body, []byte(version), blank, 1)
 	}
-	admitted, err := s.evaluation.Admit(ctx, &crdevalv1.AdmitRequest{Catalog: catalog, Items: items})
+	admitted, err := s.evaluation.Admit(ctx, &crdevalv1.AdmitRequest{Context: &crdevalv1.EvaluationContext{Catalog: catalog}, Items: items})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,15 +70,15 @@ func (s *server) shown(t *testing.T, catalog string, c *casefile.Case, object []
 		}
 	}
 	at, _ := now.MarshalText()
-	table, err := s.shows.Table(ctx, &crdevalv1.TableRequest{Catalog: catalog, Crd: crd, Version: "v1", Objects: []*crdevalv1.Document{document}, Now: timestamppb.New(now)})
+	table, err := s.shows.Table(ctx, &crdevalv1.TableRequest{Context: &crdevalv1.EvaluationContext{Catalog: catalog}, Crd: crd, Version: "v1", Objects: []*crdevalv1.Document{document}, Now: timestamppb.New(now)})
 	compare("table", table.GetTable(), table.GetRejection(), err, fmt.Sprintf(`{"crd":%q,"version":"v1","objects":[%s],"now":%q}`, crd, object, at))
-	scale, err := s.shows.GetScale(ctx, &crdevalv1.GetScaleRequest{Catalog: catalog, Crd: crd, Version: "v1", Object: document})
+	scale, err := s.shows.GetScale(ctx, &crdevalv1.GetScaleRequest{Context: &crdevalv1.EvaluationContext{Catalog: catalog}, Crd: crd, Version: "v1", Object: document})
 	compare("getScale", scale.GetScale(), scale.GetRejection(), err, fmt.Sprintf(`{"crd":%q,"version":"v1","object":%s}`, crd, object))
 	if scale.GetScale() != nil {
-		set, err := s.shows.SetScale(ctx, &crdevalv1.SetScaleRequest{Catalog: catalog, Crd: crd, Version: "v1", Object: document, Scale: scale.GetScale()})
+		set, err := s.shows.SetScale(ctx, &crdevalv1.SetScaleRequest{Context: &crdevalv1.EvaluationContext{Catalog: catalog}, Crd: crd, Version: "v1", Object: document, Scale: scale.GetScale()})
 		compare("setScale", set.GetObject(), set.GetRejection(), err, fmt.Sprintf(`{"crd":%q,"version":"v1","object":%s,"scale":%s}`, crd, object, scale.GetScale().GetJson()))
 	}
-	fields, err := s.shows.SelectFields(ctx, &crdevalv1.SelectFieldsRequest{Catalog: catalog, Crd: crd, Version: "v1", Objects: []*crdevalv1.Document{document}, Selector: "metadata.name!=y"})
+	fields, err := s.shows.SelectFields(ctx, &crdevalv1.SelectFieldsRequest{Context: &crdevalv1.EvaluationContext{Catalog: catalog}, Crd: crd, Version: "v1", Objects: []*crdevalv1.Document{document}, Selector: "metadata.name!=y"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func (s *server) presented(t *testing.T, catalog string, c *casefile.Case, objec
 			return // the case calls the converter alone; a server first reads the object from storage
 		}
 		got, err := s.shows.Table(ctx, &crdevalv1.TableRequest{
-			Catalog: catalog, Crd: crd, Version: "v1", Objects: []*crdevalv1.Document{document}, RowObject: crdevalv1.RowObject_ROW_OBJECT_NONE, Now: timestamppb.New(now),
+			Context: &crdevalv1.EvaluationContext{Catalog: catalog}, Crd: crd, Version: "v1", Objects: []*crdevalv1.Document{document}, RowObject: crdevalv1.RowObject_ROW_OBJECT_NONE, Now: timestamppb.New(now),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -120,13 +120,13 @@ func (s *server) presented(t *testing.T, catalog string, c *casefile.Case, objec
 			t.Errorf("table\n%s\nwant\n%s", ours, theirs)
 		}
 	case "scale":
-		got, err := s.shows.GetScale(ctx, &crdevalv1.GetScaleRequest{Catalog: catalog, Crd: crd, Version: "v1", Object: document})
+		got, err := s.shows.GetScale(ctx, &crdevalv1.GetScaleRequest{Context: &crdevalv1.EvaluationContext{Catalog: catalog}, Crd: crd, Version: "v1", Object: document})
 		s.compared["scale"]++
 		if err != nil || canonical(got.GetScale().GetJson()) != canonical(want.Result) {
 			t.Errorf("%v %v\nwant %s", got, err, want.Result)
 		}
 	case "fields":
-		got, err := s.shows.SelectFields(ctx, &crdevalv1.SelectFieldsRequest{Catalog: catalog, Crd: crd, Version: "v1", Objects: []*crdevalv1.Document{document}})
+		got, err := s.shows.SelectFields(ctx, &crdevalv1.SelectFieldsRequest{Context: &crdevalv1.EvaluationContext{Catalog: catalog}, Crd: crd, Version: "v1", Objects: []*crdevalv1.Document{document}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +145,7 @@ func (s *server) presented(t *testing.T, catalog string, c *casefile.Case, objec
 // of their columns.
 func (s *server) changedByReading(t *testing.T, catalog string, object *crdevalv1.Document) bool {
 	t.Helper()
-	read, err := s.evaluation.Read(context.Background(), &crdevalv1.ReadRequest{Catalog: catalog, Items: []*crdevalv1.EvaluationItem{{Crd: crd, Object: object}}})
+	read, err := s.evaluation.Read(context.Background(), &crdevalv1.ReadRequest{Context: &crdevalv1.EvaluationContext{Catalog: catalog}, Items: []*crdevalv1.ObjectItem{{Crd: crd, Object: object}}})
 	if err != nil {
 		t.Fatal(err)
 	}

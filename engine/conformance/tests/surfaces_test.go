@@ -201,12 +201,16 @@ func (s *server) replace(t *testing.T, catalog string, c *casefile.Case, checked
 func (s *server) object(t *testing.T, catalog string, c *casefile.Case, object []byte, want *casefile.Answer) {
 	t.Helper()
 	ctx := context.Background()
-	item := &crdevalv1.EvaluationItem{Crd: crd, Version: "v1", Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: object}}, Subresource: c.Request.Subresource}
-	items := []*crdevalv1.EvaluationItem{item}
-	if c.OldObject != nil {
-		item.OldObject = &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: c.OldObject}}
+	item := &crdevalv1.WriteItem{Crd: crd, Version: "v1"}
+	items := []*crdevalv1.WriteItem{item}
+	if c.OldObject == nil {
+		item.Operation = &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: document(object)}}
+	} else {
+		item.Operation = &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{
+			Object: document(object), OldObject: document(c.OldObject), Subresource: c.Request.Subresource,
+		}}
 	}
-	validated, err := s.evaluation.Validate(ctx, &crdevalv1.ValidateRequest{Catalog: catalog, Items: items})
+	validated, err := s.evaluation.Validate(ctx, &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: catalog}, Items: items})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,14 +221,14 @@ func (s *server) object(t *testing.T, catalog string, c *casefile.Case, object [
 	if allowed := len(want.Errors) == 0 && want.Error == ""; verdict.GetAllowed() != allowed || (verdict.GetRejection() == nil) != allowed {
 		t.Errorf("verdict %v, want allowed %v", verdict, allowed)
 	}
-	tail := "}]}"
+	operation, tail := "create", "}}]}"
 	if c.OldObject != nil {
-		tail = fmt.Sprintf(`,"oldObject":%s,"subresource":%q}]}`, c.OldObject, c.Request.Subresource)
+		operation, tail = "update", fmt.Sprintf(`,"oldObject":%s,"subresource":%q}}]}`, c.OldObject, c.Request.Subresource)
 	}
 	if !json.Valid(object) || !json.Valid(c.OldObject) && c.OldObject != nil {
 		return // it would be an invalid body, and it cannot be written inline
 	}
-	head := fmt.Sprintf(`{"items":[{"crd":%q,"version":"v1","object":`, crd)
+	head := fmt.Sprintf(`{"items":[{"crd":%q,"version":"v1",%q:{"object":`, crd, operation)
 	body := []byte(head + string(object) + tail)
 	verdictBehind(verdict, head)
 	same(t, validated, s.post(t, "/v1/catalogs/"+catalog+":validate", body))
@@ -233,7 +237,7 @@ func (s *server) object(t *testing.T, catalog string, c *casefile.Case, object [
 		s.traced(t, catalog, items, validated, head, object, tail)
 	}
 	if c.OldObject == nil {
-		s.transformed(t, catalog, items, body, head)
+		s.transformed(t, catalog, object)
 	}
 }
 
@@ -243,17 +247,17 @@ func byRequest(v *crdevalv1.Verdict) bool {
 }
 
 // traced repeats the request with traces: they do not change the verdict, and are equal over gRPC and REST.
-func (s *server) traced(t *testing.T, catalog string, items []*crdevalv1.EvaluationItem, plain *crdevalv1.ValidateResponse, head string, object []byte, tail string) {
+func (s *server) traced(t *testing.T, catalog string, items []*crdevalv1.WriteItem, plain *crdevalv1.ValidateResponse, head string, object []byte, tail string) {
 	t.Helper()
 	traced, err := s.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{
-		Catalog: catalog, Items: items, Options: &crdevalv1.EvaluationOptions{Trace: crdevalv1.TraceMode_TRACE_MODE_ALL},
+		Context: &crdevalv1.EvaluationContext{Catalog: catalog, Options: &crdevalv1.EvaluationOptions{Trace: crdevalv1.TraceMode_TRACE_MODE_ALL}}, Items: items,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	verdict := traced.GetResults()[0].GetVerdict()
 	verdictBehind(verdict, head)
-	same(t, traced, s.post(t, "/v1/catalogs/"+catalog+":validate", []byte(head+string(object)+strings.TrimSuffix(tail, "}")+`,"options":{"trace":"TRACE_MODE_ALL"}}`)))
+	same(t, traced, s.post(t, "/v1/catalogs/"+catalog+":validate", []byte(head+string(object)+strings.TrimSuffix(tail, "}")+`,"context":{"options":{"trace":"TRACE_MODE_ALL"}}}`)))
 	untraced, ok := proto.Clone(traced).(*crdevalv1.ValidateResponse)
 	if v := untraced.GetResults()[0].GetVerdict(); ok && v != nil {
 		v.RuleTraces = nil
@@ -279,18 +283,21 @@ func (s *server) traced(t *testing.T, catalog string, items []*crdevalv1.Evaluat
 }
 
 // transformed compares the other calls. They have no updates.
-func (s *server) transformed(t *testing.T, catalog string, items []*crdevalv1.EvaluationItem, body []byte, head string) {
+func (s *server) transformed(t *testing.T, catalog string, object []byte) {
 	t.Helper()
 	ctx := context.Background()
-	defaulted, err := s.evaluation.Default(ctx, &crdevalv1.DefaultRequest{Catalog: catalog, Items: items})
+	items := []*crdevalv1.ObjectItem{{Crd: crd, Version: "v1", Object: document(object)}}
+	head := fmt.Sprintf(`{"items":[{"crd":%q,"version":"v1","object":`, crd)
+	body := []byte(head + string(object) + "}]}")
+	defaulted, err := s.evaluation.Default(ctx, &crdevalv1.DefaultRequest{Context: &crdevalv1.EvaluationContext{Catalog: catalog}, Items: items})
 	if err != nil {
 		t.Fatal(err)
 	}
-	pruned, err := s.evaluation.Prune(ctx, &crdevalv1.PruneRequest{Catalog: catalog, Items: items})
+	pruned, err := s.evaluation.Prune(ctx, &crdevalv1.PruneRequest{Context: &crdevalv1.EvaluationContext{Catalog: catalog}, Items: items})
 	if err != nil {
 		t.Fatal(err)
 	}
-	read, err := s.evaluation.Read(ctx, &crdevalv1.ReadRequest{Catalog: catalog, Items: items})
+	read, err := s.evaluation.Read(ctx, &crdevalv1.ReadRequest{Context: &crdevalv1.EvaluationContext{Catalog: catalog}, Items: items})
 	if err != nil {
 		t.Fatal(err)
 	}

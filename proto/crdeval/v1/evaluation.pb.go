@@ -840,31 +840,33 @@ func (x *RuleTrace) GetOmittedSteps() int32 {
 	return 0
 }
 
-// A patch of the old object, sent instead of a new object.
-type ObjectPatch struct {
+// The creation of an object.
+type Create struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The patch language. Required.
-	Type PatchType `protobuf:"varint,1,opt,name=type,proto3,enum=crdeval.v1.PatchType" json:"type,omitempty"`
-	// The patch: an object for PATCH_TYPE_MERGE, an array of operations for PATCH_TYPE_JSON. Required.
-	Patch         *Document `protobuf:"bytes,2,opt,name=patch,proto3" json:"patch,omitempty"`
+	// The object. Required.
+	Object *Document `protobuf:"bytes,1,opt,name=object,proto3" json:"object,omitempty"`
+	// The name that the server generated for an object that has `generateName` and no name. The object is evaluated and
+	// returned with this name. An object with a name keeps its name. ADMISSION_STAGE_DECODE ignores this field, because
+	// API servers generate names after mutating admission. Default: empty.
+	GeneratedName string `protobuf:"bytes,2,opt,name=generated_name,json=generatedName,proto3" json:"generated_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ObjectPatch) Reset() {
-	*x = ObjectPatch{}
+func (x *Create) Reset() {
+	*x = Create{}
 	mi := &file_crdeval_v1_evaluation_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ObjectPatch) String() string {
+func (x *Create) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ObjectPatch) ProtoMessage() {}
+func (*Create) ProtoMessage() {}
 
-func (x *ObjectPatch) ProtoReflect() protoreflect.Message {
+func (x *Create) ProtoReflect() protoreflect.Message {
 	mi := &file_crdeval_v1_evaluation_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -876,27 +878,198 @@ func (x *ObjectPatch) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ObjectPatch.ProtoReflect.Descriptor instead.
-func (*ObjectPatch) Descriptor() ([]byte, []int) {
+// Deprecated: Use Create.ProtoReflect.Descriptor instead.
+func (*Create) Descriptor() ([]byte, []int) {
 	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{5}
 }
 
-func (x *ObjectPatch) GetType() PatchType {
+func (x *Create) GetObject() *Document {
+	if x != nil {
+		return x.Object
+	}
+	return nil
+}
+
+func (x *Create) GetGeneratedName() string {
+	if x != nil {
+		return x.GeneratedName
+	}
+	return ""
+}
+
+// The update of an object to a new one.
+type Update struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The new object, or an autoscaling/v1 Scale for a write to the subresource scale. Required.
+	Object *Document `protobuf:"bytes,1,opt,name=object,proto3" json:"object,omitempty"`
+	// The object before the update, at any version that the CRD lists. The bounds are those of `object`. Required.
+	//
+	// Send the bytes from storage if possible. Bytes that a client read may have lost information, for example by
+	// conversion from the stored version, or because 1.0 was stored. Then generation, ratcheting and message texts may
+	// differ from those of an API server.
+	//
+	// INVALID_ARGUMENT, for this item only, in these cases: the old object cannot be read; it does not belong to the CRD;
+	// it differs from the item's `name` or `namespace`, if those are set. If `name` is not set, an old object with a
+	// different name than the object is a rejection. VERSION_NOT_FOUND if the CRD does not list its version.
+	OldObject *Document `protobuf:"bytes,2,opt,name=old_object,json=oldObject,proto3" json:"old_object,omitempty"`
+	// Whether `old_object` was read from the storage already: it is decoded, defaulted and in the version of the request,
+	// as a server holds it. Then it is used as it is. INVALID_ARGUMENT, for this item only, if it is of another version.
+	// Default: false, it has the bytes from storage, which are read as an API server reads them.
+	OldObjectDecoded bool `protobuf:"varint,3,opt,name=old_object_decoded,json=oldObjectDecoded,proto3" json:"old_object_decoded,omitempty"`
+	// The subresource to write to: "", status or scale. A write to `status` takes only the status from `object`. A write to
+	// `scale` takes only the replicas from a Scale. INVALID_ARGUMENT, for this item only, for another name. If the version
+	// does not declare the subresource, the write is rejected with 404. Default: "", the object itself.
+	Subresource   string `protobuf:"bytes,4,opt,name=subresource,proto3" json:"subresource,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Update) Reset() {
+	*x = Update{}
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Update) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Update) ProtoMessage() {}
+
+func (x *Update) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Update.ProtoReflect.Descriptor instead.
+func (*Update) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Update) GetObject() *Document {
+	if x != nil {
+		return x.Object
+	}
+	return nil
+}
+
+func (x *Update) GetOldObject() *Document {
+	if x != nil {
+		return x.OldObject
+	}
+	return nil
+}
+
+func (x *Update) GetOldObjectDecoded() bool {
+	if x != nil {
+		return x.OldObjectDecoded
+	}
+	return false
+}
+
+func (x *Update) GetSubresource() string {
+	if x != nil {
+		return x.Subresource
+	}
+	return ""
+}
+
+// The update of an object by a patch.
+type Patch struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The patch language. Required.
+	Type PatchType `protobuf:"varint,1,opt,name=type,proto3,enum=crdeval.v1.PatchType" json:"type,omitempty"`
+	// The patch of `old_object` in the version of the request: an object for PATCH_TYPE_MERGE, an array of operations for
+	// PATCH_TYPE_JSON. A patch that cannot be applied, or has more than 10,000 operations, is a rejection. Required.
+	Patch *Document `protobuf:"bytes,2,opt,name=patch,proto3" json:"patch,omitempty"`
+	// The object before the patch. See Update.old_object. Required.
+	OldObject *Document `protobuf:"bytes,3,opt,name=old_object,json=oldObject,proto3" json:"old_object,omitempty"`
+	// Whether `old_object` was read from the storage already. See Update.old_object_decoded. Default: false.
+	OldObjectDecoded bool `protobuf:"varint,4,opt,name=old_object_decoded,json=oldObjectDecoded,proto3" json:"old_object_decoded,omitempty"`
+	// The subresource to write to: "", status or scale. For `scale`, the patch is of the Scale. See Update.subresource.
+	// Default: "", the object itself.
+	Subresource   string `protobuf:"bytes,5,opt,name=subresource,proto3" json:"subresource,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Patch) Reset() {
+	*x = Patch{}
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Patch) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Patch) ProtoMessage() {}
+
+func (x *Patch) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Patch.ProtoReflect.Descriptor instead.
+func (*Patch) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *Patch) GetType() PatchType {
 	if x != nil {
 		return x.Type
 	}
 	return PatchType_PATCH_TYPE_UNSPECIFIED
 }
 
-func (x *ObjectPatch) GetPatch() *Document {
+func (x *Patch) GetPatch() *Document {
 	if x != nil {
 		return x.Patch
 	}
 	return nil
 }
 
-// One object to evaluate, and the request that carries it.
-type EvaluationItem struct {
+func (x *Patch) GetOldObject() *Document {
+	if x != nil {
+		return x.OldObject
+	}
+	return nil
+}
+
+func (x *Patch) GetOldObjectDecoded() bool {
+	if x != nil {
+		return x.OldObjectDecoded
+	}
+	return false
+}
+
+func (x *Patch) GetSubresource() string {
+	if x != nil {
+		return x.Subresource
+	}
+	return ""
+}
+
+// One write of an object, with the request that carries it: {"create": {"object": {…}}},
+// {"update": {"object": {…}, "oldObject": {…}}} or
+// {"patch": {"type": "PATCH_TYPE_MERGE", "patch": {…}, "oldObject": {…}}}.
+type WriteItem struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name of the CRD, as in the URL of a request: crontabs.stable.example.com. If it is set, the object's kind and
 	// group are checked against this CRD. Default: the CRD that serves the object's group and kind.
@@ -904,64 +1077,39 @@ type EvaluationItem struct {
 	// The version of the endpoint: v1. If it is set, the object's apiVersion is checked against it. Default: the object's
 	// own version.
 	Version string `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
-	// The object, or an autoscaling/v1 Scale for a write to the subresource scale. Required unless `patch` is set.
-	Object *Document `protobuf:"bytes,3,opt,name=object,proto3" json:"object,omitempty"`
-	// The object before an update, at any version that the CRD lists. The bounds are those of `object`. Default: absent,
-	// the write is a creation.
-	//
-	// Send the bytes from storage if possible. Bytes that a client read may have lost information, for example by
-	// conversion from the stored version, or because 1.0 was stored. Then generation, ratcheting and message texts may
-	// differ from those of an API server.
-	//
-	// INVALID_ARGUMENT, for this item only, in these cases: the old object cannot be read; it does not belong to the CRD;
-	// it differs from the item's `name` or `namespace`, if those are set; the call is neither Validate nor Admit. If
-	// `name` is not set, an old object with a different name than the object is a rejection. VERSION_NOT_FOUND if the CRD
-	// does not list its version.
-	OldObject *Document `protobuf:"bytes,4,opt,name=old_object,json=oldObject,proto3" json:"old_object,omitempty"`
-	// A patch of `old_object` in the version of the request, instead of `object`. The write is an update to the patched
-	// object. A patch that cannot be applied, or has more than 10,000 operations, is a rejection. INVALID_ARGUMENT, for
-	// this item only, in these cases: `object` is set too; `old_object` is not set; type or document is missing; the call
-	// is neither Validate nor Admit.
-	Patch *ObjectPatch `protobuf:"bytes,5,opt,name=patch,proto3" json:"patch,omitempty"`
-	// The subresource to write to: "", status or scale. Default: "", the object itself. A write to `status` takes only
-	// the status from `object`. A write to `scale` takes only the replicas from a Scale, and `patch` patches the Scale.
-	// INVALID_ARGUMENT, for this item only, in these cases: `old_object` is not set; the value is another name; the call
-	// is neither Validate nor Admit. If the version does not declare the subresource, the write is rejected with 404.
-	Subresource string `protobuf:"bytes,6,opt,name=subresource,proto3" json:"subresource,omitempty"`
 	// A revision of the CRD that the catalog keeps. Default: the current revision. Error: REVISION_NOT_FOUND.
-	Revision string `protobuf:"bytes,7,opt,name=revision,proto3" json:"revision,omitempty"`
+	Revision string `protobuf:"bytes,3,opt,name=revision,proto3" json:"revision,omitempty"`
 	// The namespace of the request. It is compared with the object's namespace. Default: the object's own.
-	Namespace string `protobuf:"bytes,8,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Namespace string `protobuf:"bytes,4,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// The name in the URL of the request. It is compared with the object's name. Default: the object's own.
-	Name string `protobuf:"bytes,9,opt,name=name,proto3" json:"name,omitempty"`
-	// The name that the server generated for a creation whose object has `generateName` and no name. The object is
-	// evaluated and returned with this name. An object with a name keeps its name. ADMISSION_STAGE_DECODE ignores this
-	// field, because API servers generate names after mutating admission. Default: empty. INVALID_ARGUMENT, for this item
-	// only, if `old_object` is set or the call is neither Validate nor Admit.
-	GeneratedName string `protobuf:"bytes,10,opt,name=generated_name,json=generatedName,proto3" json:"generated_name,omitempty"`
-	// Whether `old_object` was read from the storage already: it is decoded, defaulted and in the version of the request,
-	// as a server holds it. Then it is used as it is. Default: false, it has the bytes from storage, which are read as an
-	// API server reads them. INVALID_ARGUMENT, for this item only, if `old_object` is not set or is of another version.
-	OldObjectDecoded bool `protobuf:"varint,11,opt,name=old_object_decoded,json=oldObjectDecoded,proto3" json:"old_object_decoded,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	Name string `protobuf:"bytes,5,opt,name=name,proto3" json:"name,omitempty"`
+	// The operation. Required: INVALID_ARGUMENT, for this item only, without one.
+	//
+	// Types that are valid to be assigned to Operation:
+	//
+	//	*WriteItem_Create
+	//	*WriteItem_Update
+	//	*WriteItem_Patch
+	Operation     isWriteItem_Operation `protobuf_oneof:"operation"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
-func (x *EvaluationItem) Reset() {
-	*x = EvaluationItem{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[6]
+func (x *WriteItem) Reset() {
+	*x = WriteItem{}
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *EvaluationItem) String() string {
+func (x *WriteItem) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*EvaluationItem) ProtoMessage() {}
+func (*WriteItem) ProtoMessage() {}
 
-func (x *EvaluationItem) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[6]
+func (x *WriteItem) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -972,99 +1120,271 @@ func (x *EvaluationItem) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use EvaluationItem.ProtoReflect.Descriptor instead.
-func (*EvaluationItem) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{6}
+// Deprecated: Use WriteItem.ProtoReflect.Descriptor instead.
+func (*WriteItem) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{8}
 }
 
-func (x *EvaluationItem) GetCrd() string {
+func (x *WriteItem) GetCrd() string {
 	if x != nil {
 		return x.Crd
 	}
 	return ""
 }
 
-func (x *EvaluationItem) GetVersion() string {
+func (x *WriteItem) GetVersion() string {
 	if x != nil {
 		return x.Version
 	}
 	return ""
 }
 
-func (x *EvaluationItem) GetObject() *Document {
-	if x != nil {
-		return x.Object
-	}
-	return nil
-}
-
-func (x *EvaluationItem) GetOldObject() *Document {
-	if x != nil {
-		return x.OldObject
-	}
-	return nil
-}
-
-func (x *EvaluationItem) GetPatch() *ObjectPatch {
-	if x != nil {
-		return x.Patch
-	}
-	return nil
-}
-
-func (x *EvaluationItem) GetSubresource() string {
-	if x != nil {
-		return x.Subresource
-	}
-	return ""
-}
-
-func (x *EvaluationItem) GetRevision() string {
+func (x *WriteItem) GetRevision() string {
 	if x != nil {
 		return x.Revision
 	}
 	return ""
 }
 
-func (x *EvaluationItem) GetNamespace() string {
+func (x *WriteItem) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-func (x *EvaluationItem) GetName() string {
+func (x *WriteItem) GetName() string {
 	if x != nil {
 		return x.Name
 	}
 	return ""
 }
 
-func (x *EvaluationItem) GetGeneratedName() string {
+func (x *WriteItem) GetOperation() isWriteItem_Operation {
 	if x != nil {
-		return x.GeneratedName
+		return x.Operation
+	}
+	return nil
+}
+
+func (x *WriteItem) GetCreate() *Create {
+	if x != nil {
+		if x, ok := x.Operation.(*WriteItem_Create); ok {
+			return x.Create
+		}
+	}
+	return nil
+}
+
+func (x *WriteItem) GetUpdate() *Update {
+	if x != nil {
+		if x, ok := x.Operation.(*WriteItem_Update); ok {
+			return x.Update
+		}
+	}
+	return nil
+}
+
+func (x *WriteItem) GetPatch() *Patch {
+	if x != nil {
+		if x, ok := x.Operation.(*WriteItem_Patch); ok {
+			return x.Patch
+		}
+	}
+	return nil
+}
+
+type isWriteItem_Operation interface {
+	isWriteItem_Operation()
+}
+
+type WriteItem_Create struct {
+	// Create an object.
+	Create *Create `protobuf:"bytes,6,opt,name=create,proto3,oneof"`
+}
+
+type WriteItem_Update struct {
+	// Update an object, or its subresource, to a new one.
+	Update *Update `protobuf:"bytes,7,opt,name=update,proto3,oneof"`
+}
+
+type WriteItem_Patch struct {
+	// Patch an object or its subresource.
+	Patch *Patch `protobuf:"bytes,8,opt,name=patch,proto3,oneof"`
+}
+
+func (*WriteItem_Create) isWriteItem_Operation() {}
+
+func (*WriteItem_Update) isWriteItem_Operation() {}
+
+func (*WriteItem_Patch) isWriteItem_Operation() {}
+
+// One object to transform: {"object": {…}}.
+type ObjectItem struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the CRD, as in the URL of a request: crontabs.stable.example.com. If it is set, the object's kind and
+	// group are checked against this CRD. Default: the CRD that serves the object's group and kind.
+	Crd string `protobuf:"bytes,1,opt,name=crd,proto3" json:"crd,omitempty"`
+	// The version of the endpoint: v1. If it is set, the object's apiVersion is checked against it. Default: the object's
+	// own version.
+	Version string `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
+	// A revision of the CRD that the catalog keeps. Default: the current revision. Error: REVISION_NOT_FOUND.
+	Revision string `protobuf:"bytes,3,opt,name=revision,proto3" json:"revision,omitempty"`
+	// The object. Required.
+	Object        *Document `protobuf:"bytes,4,opt,name=object,proto3" json:"object,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ObjectItem) Reset() {
+	*x = ObjectItem{}
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ObjectItem) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ObjectItem) ProtoMessage() {}
+
+func (x *ObjectItem) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ObjectItem.ProtoReflect.Descriptor instead.
+func (*ObjectItem) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ObjectItem) GetCrd() string {
+	if x != nil {
+		return x.Crd
 	}
 	return ""
 }
 
-func (x *EvaluationItem) GetOldObjectDecoded() bool {
+func (x *ObjectItem) GetVersion() string {
 	if x != nil {
-		return x.OldObjectDecoded
+		return x.Version
 	}
-	return false
+	return ""
 }
 
-// How to evaluate the items of a call.
+func (x *ObjectItem) GetRevision() string {
+	if x != nil {
+		return x.Revision
+	}
+	return ""
+}
+
+func (x *ObjectItem) GetObject() *Document {
+	if x != nil {
+		return x.Object
+	}
+	return nil
+}
+
+// Where and how a call evaluates: {"atLeast": "…", "options": {"view": "OBJECT_VIEW_NONE"}}. Over REST, the catalog is in
+// the path, and everything else in the body or, for streams, in the query: `context.options.view=OBJECT_VIEW_NONE`.
+type EvaluationContext struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the catalog. Required.
+	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
+	// Inline CRDs for this call only, at most 16, in addition to the CRDs of the catalog. An inline CRD replaces the
+	// catalog's CRD with the same name. Inline CRDs are checked in order like registrations; a second one with the same
+	// name is checked as an update of the first. A document can also contain the conversion rules of a CRD, whose laws
+	// are not tested. Nothing is stored. CRD_REJECTED, for the whole call, if Kubernetes would reject a CRD, or if rules
+	// have violations. Default: no inline CRDs.
+	Crds []*Document `protobuf:"bytes,2,rep,name=crds,proto3" json:"crds,omitempty"`
+	// The token of a write. The call evaluates a state of the catalog that includes this write, and waits for it until
+	// its deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
+	AtLeast string `protobuf:"bytes,3,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
+	// The evaluation options. Default: the default of each option.
+	Options       *EvaluationOptions `protobuf:"bytes,4,opt,name=options,proto3" json:"options,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EvaluationContext) Reset() {
+	*x = EvaluationContext{}
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EvaluationContext) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EvaluationContext) ProtoMessage() {}
+
+func (x *EvaluationContext) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EvaluationContext.ProtoReflect.Descriptor instead.
+func (*EvaluationContext) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *EvaluationContext) GetCatalog() string {
+	if x != nil {
+		return x.Catalog
+	}
+	return ""
+}
+
+func (x *EvaluationContext) GetCrds() []*Document {
+	if x != nil {
+		return x.Crds
+	}
+	return nil
+}
+
+func (x *EvaluationContext) GetAtLeast() string {
+	if x != nil {
+		return x.AtLeast
+	}
+	return ""
+}
+
+func (x *EvaluationContext) GetOptions() *EvaluationOptions {
+	if x != nil {
+		return x.Options
+	}
+	return nil
+}
+
+// How to evaluate the items of a call. Table, SelectFields, GetScale and SetScale take `item_timeout` only.
 type EvaluationOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How to handle unknown and duplicate fields. Default: FIELD_VALIDATION_WARN.
+	// How Validate and Admit handle unknown and duplicate fields. The other calls drop them. Default:
+	// FIELD_VALIDATION_WARN.
 	FieldValidation FieldValidation `protobuf:"varint,1,opt,name=field_validation,json=fieldValidation,proto3,enum=crdeval.v1.FieldValidation" json:"field_validation,omitempty"`
 	// How much of each object to return. Default: OBJECT_VIEW_FULL.
 	View ObjectView `protobuf:"varint,2,opt,name=view,proto3,enum=crdeval.v1.ObjectView" json:"view,omitempty"`
 	// The time limit of one item, more than 0. An item that exceeds it ends with ITEM_DEADLINE, the other items continue.
-	// Default: the deadline of the call.
+	// The objects of a Table are one item. Default: the deadline of the call.
 	ItemTimeout *durationpb.Duration `protobuf:"bytes,3,opt,name=item_timeout,json=itemTimeout,proto3" json:"item_timeout,omitempty"`
-	// Add metadata that manifests from files lack: a namespace ("default" unless the item names one), a name for
+	// For Validate and Admit, add metadata that manifests from files lack: a namespace ("default" unless the item names one), a name for
 	// generateName, and on an update the name, namespace and resourceVersion of the old object. The result does not
 	// contain them. Default: false, evaluate the object as sent.
 	CompleteMetadata bool `protobuf:"varint,4,opt,name=complete_metadata,json=completeMetadata,proto3" json:"complete_metadata,omitempty"`
@@ -1072,7 +1392,8 @@ type EvaluationOptions struct {
 	// evaluation has no effect on the cost budgets. TRACE_MODE_ALL uses the exact path for every object. Default:
 	// TRACE_MODE_NONE.
 	Trace TraceMode `protobuf:"varint,5,opt,name=trace,proto3,enum=crdeval.v1.TraceMode" json:"trace,omitempty"`
-	// Return the metav1.Status of a rejection, as kubectl shows it, in Rejection.status. Default: false.
+	// For Validate and Admit, return the metav1.Status of a rejection, as kubectl shows it, in Rejection.status. Default:
+	// false.
 	WithStatus    bool `protobuf:"varint,6,opt,name=with_status,json=withStatus,proto3" json:"with_status,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1080,7 +1401,7 @@ type EvaluationOptions struct {
 
 func (x *EvaluationOptions) Reset() {
 	*x = EvaluationOptions{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[7]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1092,7 +1413,7 @@ func (x *EvaluationOptions) String() string {
 func (*EvaluationOptions) ProtoMessage() {}
 
 func (x *EvaluationOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[7]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1105,7 +1426,7 @@ func (x *EvaluationOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluationOptions.ProtoReflect.Descriptor instead.
 func (*EvaluationOptions) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{7}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *EvaluationOptions) GetFieldValidation() FieldValidation {
@@ -1166,7 +1487,7 @@ type ObjectChanges struct {
 
 func (x *ObjectChanges) Reset() {
 	*x = ObjectChanges{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[8]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1178,7 +1499,7 @@ func (x *ObjectChanges) String() string {
 func (*ObjectChanges) ProtoMessage() {}
 
 func (x *ObjectChanges) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[8]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1191,7 +1512,7 @@ func (x *ObjectChanges) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ObjectChanges.ProtoReflect.Descriptor instead.
 func (*ObjectChanges) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{8}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ObjectChanges) GetPruned() []*FieldChange {
@@ -1228,7 +1549,7 @@ type RuleTraces struct {
 
 func (x *RuleTraces) Reset() {
 	*x = RuleTraces{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[9]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1240,7 +1561,7 @@ func (x *RuleTraces) String() string {
 func (*RuleTraces) ProtoMessage() {}
 
 func (x *RuleTraces) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[9]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1253,7 +1574,7 @@ func (x *RuleTraces) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RuleTraces.ProtoReflect.Descriptor instead.
 func (*RuleTraces) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{9}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RuleTraces) GetTraces() []*RuleTrace {
@@ -1341,7 +1662,7 @@ type Verdict struct {
 
 func (x *Verdict) Reset() {
 	*x = Verdict{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[10]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1353,7 +1674,7 @@ func (x *Verdict) String() string {
 func (*Verdict) ProtoMessage() {}
 
 func (x *Verdict) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[10]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1366,7 +1687,7 @@ func (x *Verdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verdict.ProtoReflect.Descriptor instead.
 func (*Verdict) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{10}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Verdict) GetAllowed() bool {
@@ -1522,7 +1843,7 @@ type TransformedObject struct {
 
 func (x *TransformedObject) Reset() {
 	*x = TransformedObject{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[11]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1534,7 +1855,7 @@ func (x *TransformedObject) String() string {
 func (*TransformedObject) ProtoMessage() {}
 
 func (x *TransformedObject) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[11]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1547,7 +1868,7 @@ func (x *TransformedObject) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransformedObject.ProtoReflect.Descriptor instead.
 func (*TransformedObject) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{11}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *TransformedObject) GetObject() *Document {
@@ -1622,7 +1943,7 @@ type VerdictResult struct {
 
 func (x *VerdictResult) Reset() {
 	*x = VerdictResult{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[12]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1634,7 +1955,7 @@ func (x *VerdictResult) String() string {
 func (*VerdictResult) ProtoMessage() {}
 
 func (x *VerdictResult) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[12]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1647,7 +1968,7 @@ func (x *VerdictResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerdictResult.ProtoReflect.Descriptor instead.
 func (*VerdictResult) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{12}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *VerdictResult) GetResult() isVerdictResult_Result {
@@ -1709,7 +2030,7 @@ type TransformResult struct {
 
 func (x *TransformResult) Reset() {
 	*x = TransformResult{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[13]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1721,7 +2042,7 @@ func (x *TransformResult) String() string {
 func (*TransformResult) ProtoMessage() {}
 
 func (x *TransformResult) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[13]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1734,7 +2055,7 @@ func (x *TransformResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransformResult.ProtoReflect.Descriptor instead.
 func (*TransformResult) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{13}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *TransformResult) GetResult() isTransformResult_Result {
@@ -1783,31 +2104,20 @@ func (*TransformResult_Error) isTransformResult_Result() {}
 // Request of Validate.
 type ValidateRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name of the catalog. Required.
-	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
-	// The objects, at most ServerLimits.max_batch_items (1,000 by default). An empty list gives no results.
-	Items []*EvaluationItem `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
-	// The evaluation options. Default: the default of each option.
-	Options *EvaluationOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
-	// Inline CRDs for this call only, at most 16, in addition to the CRDs of the catalog. An inline CRD replaces the
-	// catalog's CRD with the same name. Inline CRDs are checked in order like registrations; a second one with the same
-	// name is checked as an update of the first. A document can also contain the conversion rules of a CRD, whose laws
-	// are not tested. Nothing is stored. CRD_REJECTED, for the whole call, if Kubernetes would reject a CRD, or if rules
-	// have violations. Default: no inline CRDs.
-	Crds []*Document `protobuf:"bytes,4,rep,name=crds,proto3" json:"crds,omitempty"`
+	// The catalog, inline CRDs and options. Required; over REST, the path has the catalog.
+	Context *EvaluationContext `protobuf:"bytes,1,opt,name=context,proto3" json:"context,omitempty"`
+	// The writes, at most ServerLimits.max_batch_items (1,000 by default). An empty list gives no results.
+	Items []*WriteItem `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
 	// Validate the documents as sent, without coercing, pruning or defaulting them first. Default: false, process them as
 	// a write does.
-	AsGiven bool `protobuf:"varint,5,opt,name=as_given,json=asGiven,proto3" json:"as_given,omitempty"`
-	// The token of a write. The call evaluates a state of the catalog that includes this write, and waits for it until
-	// its deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
-	AtLeast       string `protobuf:"bytes,6,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
+	AsGiven       bool `protobuf:"varint,3,opt,name=as_given,json=asGiven,proto3" json:"as_given,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ValidateRequest) Reset() {
 	*x = ValidateRequest{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[14]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1819,7 +2129,7 @@ func (x *ValidateRequest) String() string {
 func (*ValidateRequest) ProtoMessage() {}
 
 func (x *ValidateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[14]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1832,33 +2142,19 @@ func (x *ValidateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValidateRequest.ProtoReflect.Descriptor instead.
 func (*ValidateRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{14}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{18}
 }
 
-func (x *ValidateRequest) GetCatalog() string {
+func (x *ValidateRequest) GetContext() *EvaluationContext {
 	if x != nil {
-		return x.Catalog
+		return x.Context
 	}
-	return ""
+	return nil
 }
 
-func (x *ValidateRequest) GetItems() []*EvaluationItem {
+func (x *ValidateRequest) GetItems() []*WriteItem {
 	if x != nil {
 		return x.Items
-	}
-	return nil
-}
-
-func (x *ValidateRequest) GetOptions() *EvaluationOptions {
-	if x != nil {
-		return x.Options
-	}
-	return nil
-}
-
-func (x *ValidateRequest) GetCrds() []*Document {
-	if x != nil {
-		return x.Crds
 	}
 	return nil
 }
@@ -1868,13 +2164,6 @@ func (x *ValidateRequest) GetAsGiven() bool {
 		return x.AsGiven
 	}
 	return false
-}
-
-func (x *ValidateRequest) GetAtLeast() string {
-	if x != nil {
-		return x.AtLeast
-	}
-	return ""
 }
 
 // Response of Validate.
@@ -1888,7 +2177,7 @@ type ValidateResponse struct {
 
 func (x *ValidateResponse) Reset() {
 	*x = ValidateResponse{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[15]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1900,7 +2189,7 @@ func (x *ValidateResponse) String() string {
 func (*ValidateResponse) ProtoMessage() {}
 
 func (x *ValidateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[15]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1913,7 +2202,7 @@ func (x *ValidateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValidateResponse.ProtoReflect.Descriptor instead.
 func (*ValidateResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{15}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ValidateResponse) GetResults() []*VerdictResult {
@@ -1926,28 +2215,21 @@ func (x *ValidateResponse) GetResults() []*VerdictResult {
 // Request of Admit.
 type AdmitRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name of the catalog. Required.
-	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
+	// The catalog, inline CRDs and options. Required; over REST, the path has the catalog.
+	Context *EvaluationContext `protobuf:"bytes,1,opt,name=context,proto3" json:"context,omitempty"`
 	// The writes, at most ServerLimits.max_batch_items (1,000 by default). An empty list gives no results.
-	Items []*EvaluationItem `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
-	// The evaluation options. Default: the default of each option.
-	Options *EvaluationOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
-	// Inline CRDs. See ValidateRequest.crds.
-	Crds []*Document `protobuf:"bytes,4,rep,name=crds,proto3" json:"crds,omitempty"`
+	Items []*WriteItem `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
 	// The part of the write path to run. Default: ADMISSION_STAGE_ALL.
-	Stage AdmissionStage `protobuf:"varint,5,opt,name=stage,proto3,enum=crdeval.v1.AdmissionStage" json:"stage,omitempty"`
+	Stage AdmissionStage `protobuf:"varint,3,opt,name=stage,proto3,enum=crdeval.v1.AdmissionStage" json:"stage,omitempty"`
 	// What to present in addition to each object. Default: nothing.
-	Include *PresentationOptions `protobuf:"bytes,6,opt,name=include,proto3" json:"include,omitempty"`
-	// The token of a write. The call evaluates a state of the catalog that includes this write, and waits for it until
-	// its deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
-	AtLeast       string `protobuf:"bytes,7,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
+	Include       *PresentationOptions `protobuf:"bytes,4,opt,name=include,proto3" json:"include,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AdmitRequest) Reset() {
 	*x = AdmitRequest{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[16]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1959,7 +2241,7 @@ func (x *AdmitRequest) String() string {
 func (*AdmitRequest) ProtoMessage() {}
 
 func (x *AdmitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[16]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1972,33 +2254,19 @@ func (x *AdmitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdmitRequest.ProtoReflect.Descriptor instead.
 func (*AdmitRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{16}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{20}
 }
 
-func (x *AdmitRequest) GetCatalog() string {
+func (x *AdmitRequest) GetContext() *EvaluationContext {
 	if x != nil {
-		return x.Catalog
+		return x.Context
 	}
-	return ""
+	return nil
 }
 
-func (x *AdmitRequest) GetItems() []*EvaluationItem {
+func (x *AdmitRequest) GetItems() []*WriteItem {
 	if x != nil {
 		return x.Items
-	}
-	return nil
-}
-
-func (x *AdmitRequest) GetOptions() *EvaluationOptions {
-	if x != nil {
-		return x.Options
-	}
-	return nil
-}
-
-func (x *AdmitRequest) GetCrds() []*Document {
-	if x != nil {
-		return x.Crds
 	}
 	return nil
 }
@@ -2017,13 +2285,6 @@ func (x *AdmitRequest) GetInclude() *PresentationOptions {
 	return nil
 }
 
-func (x *AdmitRequest) GetAtLeast() string {
-	if x != nil {
-		return x.AtLeast
-	}
-	return ""
-}
-
 // Response of Admit.
 type AdmitResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2035,7 +2296,7 @@ type AdmitResponse struct {
 
 func (x *AdmitResponse) Reset() {
 	*x = AdmitResponse{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[17]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2047,7 +2308,7 @@ func (x *AdmitResponse) String() string {
 func (*AdmitResponse) ProtoMessage() {}
 
 func (x *AdmitResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[17]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2060,7 +2321,7 @@ func (x *AdmitResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdmitResponse.ProtoReflect.Descriptor instead.
 func (*AdmitResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{17}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *AdmitResponse) GetResults() []*VerdictResult {
@@ -2073,29 +2334,22 @@ func (x *AdmitResponse) GetResults() []*VerdictResult {
 // A message to AdmitStream.
 type AdmitStreamRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name of the catalog. Required in the first message, not allowed in later messages.
-	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
+	// The catalog, inline CRDs and options of the stream, which evaluates states of the catalog that include the write of
+	// `at_least`. Required in the first message, not allowed in later messages.
+	Context *EvaluationContext `protobuf:"bytes,1,opt,name=context,proto3" json:"context,omitempty"`
 	// The writes: 1 to ServerLimits.max_stream_items (100) in a message, 0 to that limit in the first message.
-	Items []*EvaluationItem `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
-	// The evaluation options. Allowed in the first message only. Default: the default of each option.
-	Options *EvaluationOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
-	// Inline CRDs. See ValidateRequest.crds. Allowed in the first message only.
-	Crds []*Document `protobuf:"bytes,4,rep,name=crds,proto3" json:"crds,omitempty"`
+	Items []*WriteItem `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
 	// The part of the write path to run. Allowed in the first message only. Default: ADMISSION_STAGE_ALL.
-	Stage AdmissionStage `protobuf:"varint,5,opt,name=stage,proto3,enum=crdeval.v1.AdmissionStage" json:"stage,omitempty"`
-	// What to present in addition to each object. See AdmitRequest.include. Allowed in the first message only.
-	Include *PresentationOptions `protobuf:"bytes,6,opt,name=include,proto3" json:"include,omitempty"`
-	// The token of a write. The stream evaluates states of the catalog that include this write, and waits for it until
-	// its deadline. Allowed in the first message only. Default: the state that the replica has. Errors: REPLICA_BEHIND,
-	// TOKEN_INVALID.
-	AtLeast       string `protobuf:"bytes,7,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
+	Stage AdmissionStage `protobuf:"varint,3,opt,name=stage,proto3,enum=crdeval.v1.AdmissionStage" json:"stage,omitempty"`
+	// What to present in addition to each object. Allowed in the first message only. Default: nothing.
+	Include       *PresentationOptions `protobuf:"bytes,4,opt,name=include,proto3" json:"include,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AdmitStreamRequest) Reset() {
 	*x = AdmitStreamRequest{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[18]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2107,7 +2361,7 @@ func (x *AdmitStreamRequest) String() string {
 func (*AdmitStreamRequest) ProtoMessage() {}
 
 func (x *AdmitStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[18]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2120,33 +2374,19 @@ func (x *AdmitStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdmitStreamRequest.ProtoReflect.Descriptor instead.
 func (*AdmitStreamRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{18}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{22}
 }
 
-func (x *AdmitStreamRequest) GetCatalog() string {
+func (x *AdmitStreamRequest) GetContext() *EvaluationContext {
 	if x != nil {
-		return x.Catalog
+		return x.Context
 	}
-	return ""
+	return nil
 }
 
-func (x *AdmitStreamRequest) GetItems() []*EvaluationItem {
+func (x *AdmitStreamRequest) GetItems() []*WriteItem {
 	if x != nil {
 		return x.Items
-	}
-	return nil
-}
-
-func (x *AdmitStreamRequest) GetOptions() *EvaluationOptions {
-	if x != nil {
-		return x.Options
-	}
-	return nil
-}
-
-func (x *AdmitStreamRequest) GetCrds() []*Document {
-	if x != nil {
-		return x.Crds
 	}
 	return nil
 }
@@ -2165,13 +2405,6 @@ func (x *AdmitStreamRequest) GetInclude() *PresentationOptions {
 	return nil
 }
 
-func (x *AdmitStreamRequest) GetAtLeast() string {
-	if x != nil {
-		return x.AtLeast
-	}
-	return ""
-}
-
 // A message from AdmitStream.
 type AdmitStreamResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2185,7 +2418,7 @@ type AdmitStreamResponse struct {
 
 func (x *AdmitStreamResponse) Reset() {
 	*x = AdmitStreamResponse{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[19]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2197,7 +2430,7 @@ func (x *AdmitStreamResponse) String() string {
 func (*AdmitStreamResponse) ProtoMessage() {}
 
 func (x *AdmitStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[19]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2210,7 +2443,7 @@ func (x *AdmitStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdmitStreamResponse.ProtoReflect.Descriptor instead.
 func (*AdmitStreamResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{19}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *AdmitStreamResponse) GetFirstIndex() int64 {
@@ -2230,24 +2463,17 @@ func (x *AdmitStreamResponse) GetResults() []*VerdictResult {
 // Request of Prune.
 type PruneRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name of the catalog. Required.
-	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
+	// The catalog, inline CRDs and options. Required; over REST, the path has the catalog.
+	Context *EvaluationContext `protobuf:"bytes,1,opt,name=context,proto3" json:"context,omitempty"`
 	// The objects, at most ServerLimits.max_batch_items (1,000 by default). An empty list gives no results.
-	Items []*EvaluationItem `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
-	// The evaluation options. Default: the default of each option.
-	Options *EvaluationOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
-	// Inline CRDs. See ValidateRequest.crds.
-	Crds []*Document `protobuf:"bytes,4,rep,name=crds,proto3" json:"crds,omitempty"`
-	// The token of a write. The call evaluates a state of the catalog that includes this write, and waits for it until
-	// its deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
-	AtLeast       string `protobuf:"bytes,5,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
+	Items         []*ObjectItem `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PruneRequest) Reset() {
 	*x = PruneRequest{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[20]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2259,7 +2485,7 @@ func (x *PruneRequest) String() string {
 func (*PruneRequest) ProtoMessage() {}
 
 func (x *PruneRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[20]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2272,42 +2498,21 @@ func (x *PruneRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneRequest.ProtoReflect.Descriptor instead.
 func (*PruneRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{20}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{24}
 }
 
-func (x *PruneRequest) GetCatalog() string {
+func (x *PruneRequest) GetContext() *EvaluationContext {
 	if x != nil {
-		return x.Catalog
+		return x.Context
 	}
-	return ""
+	return nil
 }
 
-func (x *PruneRequest) GetItems() []*EvaluationItem {
+func (x *PruneRequest) GetItems() []*ObjectItem {
 	if x != nil {
 		return x.Items
 	}
 	return nil
-}
-
-func (x *PruneRequest) GetOptions() *EvaluationOptions {
-	if x != nil {
-		return x.Options
-	}
-	return nil
-}
-
-func (x *PruneRequest) GetCrds() []*Document {
-	if x != nil {
-		return x.Crds
-	}
-	return nil
-}
-
-func (x *PruneRequest) GetAtLeast() string {
-	if x != nil {
-		return x.AtLeast
-	}
-	return ""
 }
 
 // Response of Prune.
@@ -2321,7 +2526,7 @@ type PruneResponse struct {
 
 func (x *PruneResponse) Reset() {
 	*x = PruneResponse{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[21]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2333,7 +2538,7 @@ func (x *PruneResponse) String() string {
 func (*PruneResponse) ProtoMessage() {}
 
 func (x *PruneResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[21]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2346,7 +2551,7 @@ func (x *PruneResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneResponse.ProtoReflect.Descriptor instead.
 func (*PruneResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{21}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PruneResponse) GetResults() []*TransformResult {
@@ -2359,27 +2564,20 @@ func (x *PruneResponse) GetResults() []*TransformResult {
 // Request of Default.
 type DefaultRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name of the catalog. Required.
-	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
+	// The catalog, inline CRDs and options. Required; over REST, the path has the catalog.
+	Context *EvaluationContext `protobuf:"bytes,1,opt,name=context,proto3" json:"context,omitempty"`
 	// The objects, at most ServerLimits.max_batch_items (1,000 by default). An empty list gives no results.
-	Items []*EvaluationItem `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
-	// The evaluation options. Default: the default of each option.
-	Options *EvaluationOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
-	// Inline CRDs. See ValidateRequest.crds.
-	Crds []*Document `protobuf:"bytes,4,rep,name=crds,proto3" json:"crds,omitempty"`
-	// The token of a write. The call evaluates a state of the catalog that includes this write, and waits for it until
-	// its deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
-	AtLeast string `protobuf:"bytes,5,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
+	Items []*ObjectItem `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
 	// Keep nulls in fields that are not nullable and have no default. A server does not drop them from a server-side apply
 	// before it merges. Default: false, drop them.
-	KeepNulls     bool `protobuf:"varint,6,opt,name=keep_nulls,json=keepNulls,proto3" json:"keep_nulls,omitempty"`
+	KeepNulls     bool `protobuf:"varint,3,opt,name=keep_nulls,json=keepNulls,proto3" json:"keep_nulls,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *DefaultRequest) Reset() {
 	*x = DefaultRequest{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[22]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2391,7 +2589,7 @@ func (x *DefaultRequest) String() string {
 func (*DefaultRequest) ProtoMessage() {}
 
 func (x *DefaultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[22]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2404,42 +2602,21 @@ func (x *DefaultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DefaultRequest.ProtoReflect.Descriptor instead.
 func (*DefaultRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{22}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{26}
 }
 
-func (x *DefaultRequest) GetCatalog() string {
+func (x *DefaultRequest) GetContext() *EvaluationContext {
 	if x != nil {
-		return x.Catalog
+		return x.Context
 	}
-	return ""
+	return nil
 }
 
-func (x *DefaultRequest) GetItems() []*EvaluationItem {
+func (x *DefaultRequest) GetItems() []*ObjectItem {
 	if x != nil {
 		return x.Items
 	}
 	return nil
-}
-
-func (x *DefaultRequest) GetOptions() *EvaluationOptions {
-	if x != nil {
-		return x.Options
-	}
-	return nil
-}
-
-func (x *DefaultRequest) GetCrds() []*Document {
-	if x != nil {
-		return x.Crds
-	}
-	return nil
-}
-
-func (x *DefaultRequest) GetAtLeast() string {
-	if x != nil {
-		return x.AtLeast
-	}
-	return ""
 }
 
 func (x *DefaultRequest) GetKeepNulls() bool {
@@ -2460,7 +2637,7 @@ type DefaultResponse struct {
 
 func (x *DefaultResponse) Reset() {
 	*x = DefaultResponse{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[23]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2472,7 +2649,7 @@ func (x *DefaultResponse) String() string {
 func (*DefaultResponse) ProtoMessage() {}
 
 func (x *DefaultResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[23]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2485,7 +2662,7 @@ func (x *DefaultResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DefaultResponse.ProtoReflect.Descriptor instead.
 func (*DefaultResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{23}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *DefaultResponse) GetResults() []*TransformResult {
@@ -2498,29 +2675,22 @@ func (x *DefaultResponse) GetResults() []*TransformResult {
 // Request of Read.
 type ReadRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name of the catalog. Required.
-	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
+	// The catalog, inline CRDs and options. Required; over REST, the path has the catalog.
+	Context *EvaluationContext `protobuf:"bytes,1,opt,name=context,proto3" json:"context,omitempty"`
 	// The objects, as they are in storage, at most ServerLimits.max_batch_items (1,000 by default). An empty list gives
 	// no results.
-	Items []*EvaluationItem `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
-	// The evaluation options. Default: the default of each option.
-	Options *EvaluationOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
-	// Inline CRDs. See ValidateRequest.crds.
-	Crds []*Document `protobuf:"bytes,4,rep,name=crds,proto3" json:"crds,omitempty"`
+	Items []*ObjectItem `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
 	// The version to read at. Default: each object's own version.
-	TargetVersion string `protobuf:"bytes,5,opt,name=target_version,json=targetVersion,proto3" json:"target_version,omitempty"`
+	TargetVersion string `protobuf:"bytes,3,opt,name=target_version,json=targetVersion,proto3" json:"target_version,omitempty"`
 	// What to present in addition to each object. Default: nothing.
-	Include *PresentationOptions `protobuf:"bytes,6,opt,name=include,proto3" json:"include,omitempty"`
-	// The token of a write. The call evaluates a state of the catalog that includes this write, and waits for it until
-	// its deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
-	AtLeast       string `protobuf:"bytes,7,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
+	Include       *PresentationOptions `protobuf:"bytes,4,opt,name=include,proto3" json:"include,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ReadRequest) Reset() {
 	*x = ReadRequest{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[24]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2532,7 +2702,7 @@ func (x *ReadRequest) String() string {
 func (*ReadRequest) ProtoMessage() {}
 
 func (x *ReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[24]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2545,33 +2715,19 @@ func (x *ReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadRequest.ProtoReflect.Descriptor instead.
 func (*ReadRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{24}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{28}
 }
 
-func (x *ReadRequest) GetCatalog() string {
+func (x *ReadRequest) GetContext() *EvaluationContext {
 	if x != nil {
-		return x.Catalog
+		return x.Context
 	}
-	return ""
+	return nil
 }
 
-func (x *ReadRequest) GetItems() []*EvaluationItem {
+func (x *ReadRequest) GetItems() []*ObjectItem {
 	if x != nil {
 		return x.Items
-	}
-	return nil
-}
-
-func (x *ReadRequest) GetOptions() *EvaluationOptions {
-	if x != nil {
-		return x.Options
-	}
-	return nil
-}
-
-func (x *ReadRequest) GetCrds() []*Document {
-	if x != nil {
-		return x.Crds
 	}
 	return nil
 }
@@ -2590,13 +2746,6 @@ func (x *ReadRequest) GetInclude() *PresentationOptions {
 	return nil
 }
 
-func (x *ReadRequest) GetAtLeast() string {
-	if x != nil {
-		return x.AtLeast
-	}
-	return ""
-}
-
 // Response of Read.
 type ReadResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2608,7 +2757,7 @@ type ReadResponse struct {
 
 func (x *ReadResponse) Reset() {
 	*x = ReadResponse{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[25]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2620,7 +2769,7 @@ func (x *ReadResponse) String() string {
 func (*ReadResponse) ProtoMessage() {}
 
 func (x *ReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[25]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2633,7 +2782,7 @@ func (x *ReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadResponse.ProtoReflect.Descriptor instead.
 func (*ReadResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{25}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ReadResponse) GetResults() []*TransformResult {
@@ -2646,30 +2795,23 @@ func (x *ReadResponse) GetResults() []*TransformResult {
 // A message to ReadStream.
 type ReadStreamRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name of the catalog. Required in the first message, not allowed in later messages.
-	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
+	// The catalog, inline CRDs and options of the stream, which evaluates states of the catalog that include the write of
+	// `at_least`. Required in the first message, not allowed in later messages.
+	Context *EvaluationContext `protobuf:"bytes,1,opt,name=context,proto3" json:"context,omitempty"`
 	// The objects, as they are in storage: 1 to ServerLimits.max_stream_items (100) in a message, 0 to that limit in the
 	// first message.
-	Items []*EvaluationItem `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
-	// The evaluation options. Allowed in the first message only. Default: the default of each option.
-	Options *EvaluationOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
-	// Inline CRDs. See ValidateRequest.crds. Allowed in the first message only.
-	Crds []*Document `protobuf:"bytes,4,rep,name=crds,proto3" json:"crds,omitempty"`
+	Items []*ObjectItem `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
 	// The version to read at. Allowed in the first message only. Default: each object's own version.
-	TargetVersion string `protobuf:"bytes,5,opt,name=target_version,json=targetVersion,proto3" json:"target_version,omitempty"`
-	// What to present in addition to each object. See ReadRequest.include. Allowed in the first message only.
-	Include *PresentationOptions `protobuf:"bytes,6,opt,name=include,proto3" json:"include,omitempty"`
-	// The token of a write. The stream evaluates states of the catalog that include this write, and waits for it until
-	// its deadline. Allowed in the first message only. Default: the state that the replica has. Errors: REPLICA_BEHIND,
-	// TOKEN_INVALID.
-	AtLeast       string `protobuf:"bytes,7,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
+	TargetVersion string `protobuf:"bytes,3,opt,name=target_version,json=targetVersion,proto3" json:"target_version,omitempty"`
+	// What to present in addition to each object. Allowed in the first message only. Default: nothing.
+	Include       *PresentationOptions `protobuf:"bytes,4,opt,name=include,proto3" json:"include,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ReadStreamRequest) Reset() {
 	*x = ReadStreamRequest{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[26]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2681,7 +2823,7 @@ func (x *ReadStreamRequest) String() string {
 func (*ReadStreamRequest) ProtoMessage() {}
 
 func (x *ReadStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[26]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2694,33 +2836,19 @@ func (x *ReadStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadStreamRequest.ProtoReflect.Descriptor instead.
 func (*ReadStreamRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{26}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{30}
 }
 
-func (x *ReadStreamRequest) GetCatalog() string {
+func (x *ReadStreamRequest) GetContext() *EvaluationContext {
 	if x != nil {
-		return x.Catalog
+		return x.Context
 	}
-	return ""
+	return nil
 }
 
-func (x *ReadStreamRequest) GetItems() []*EvaluationItem {
+func (x *ReadStreamRequest) GetItems() []*ObjectItem {
 	if x != nil {
 		return x.Items
-	}
-	return nil
-}
-
-func (x *ReadStreamRequest) GetOptions() *EvaluationOptions {
-	if x != nil {
-		return x.Options
-	}
-	return nil
-}
-
-func (x *ReadStreamRequest) GetCrds() []*Document {
-	if x != nil {
-		return x.Crds
 	}
 	return nil
 }
@@ -2739,13 +2867,6 @@ func (x *ReadStreamRequest) GetInclude() *PresentationOptions {
 	return nil
 }
 
-func (x *ReadStreamRequest) GetAtLeast() string {
-	if x != nil {
-		return x.AtLeast
-	}
-	return ""
-}
-
 // A message from ReadStream.
 type ReadStreamResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2759,7 +2880,7 @@ type ReadStreamResponse struct {
 
 func (x *ReadStreamResponse) Reset() {
 	*x = ReadStreamResponse{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[27]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2771,7 +2892,7 @@ func (x *ReadStreamResponse) String() string {
 func (*ReadStreamResponse) ProtoMessage() {}
 
 func (x *ReadStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[27]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2784,7 +2905,7 @@ func (x *ReadStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadStreamResponse.ProtoReflect.Descriptor instead.
 func (*ReadStreamResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{27}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ReadStreamResponse) GetFirstIndex() int64 {
@@ -2804,26 +2925,19 @@ func (x *ReadStreamResponse) GetResults() []*TransformResult {
 // Request of Convert.
 type ConvertRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name of the catalog. Required.
-	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
+	// The catalog, inline CRDs and options. Required; over REST, the path has the catalog.
+	Context *EvaluationContext `protobuf:"bytes,1,opt,name=context,proto3" json:"context,omitempty"`
 	// The objects, at most ServerLimits.max_batch_items (1,000 by default). An empty list gives no results.
-	Items []*EvaluationItem `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
-	// The evaluation options. Default: the default of each option.
-	Options *EvaluationOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
-	// Inline CRDs. See ValidateRequest.crds.
-	Crds []*Document `protobuf:"bytes,4,rep,name=crds,proto3" json:"crds,omitempty"`
+	Items []*ObjectItem `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
 	// The version to convert to. Required.
-	TargetVersion string `protobuf:"bytes,5,opt,name=target_version,json=targetVersion,proto3" json:"target_version,omitempty"`
-	// The token of a write. The call evaluates a state of the catalog that includes this write, and waits for it until
-	// its deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
-	AtLeast       string `protobuf:"bytes,6,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
+	TargetVersion string `protobuf:"bytes,3,opt,name=target_version,json=targetVersion,proto3" json:"target_version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ConvertRequest) Reset() {
 	*x = ConvertRequest{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[28]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2835,7 +2949,7 @@ func (x *ConvertRequest) String() string {
 func (*ConvertRequest) ProtoMessage() {}
 
 func (x *ConvertRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[28]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2848,33 +2962,19 @@ func (x *ConvertRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvertRequest.ProtoReflect.Descriptor instead.
 func (*ConvertRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{28}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{32}
 }
 
-func (x *ConvertRequest) GetCatalog() string {
+func (x *ConvertRequest) GetContext() *EvaluationContext {
 	if x != nil {
-		return x.Catalog
+		return x.Context
 	}
-	return ""
+	return nil
 }
 
-func (x *ConvertRequest) GetItems() []*EvaluationItem {
+func (x *ConvertRequest) GetItems() []*ObjectItem {
 	if x != nil {
 		return x.Items
-	}
-	return nil
-}
-
-func (x *ConvertRequest) GetOptions() *EvaluationOptions {
-	if x != nil {
-		return x.Options
-	}
-	return nil
-}
-
-func (x *ConvertRequest) GetCrds() []*Document {
-	if x != nil {
-		return x.Crds
 	}
 	return nil
 }
@@ -2882,13 +2982,6 @@ func (x *ConvertRequest) GetCrds() []*Document {
 func (x *ConvertRequest) GetTargetVersion() string {
 	if x != nil {
 		return x.TargetVersion
-	}
-	return ""
-}
-
-func (x *ConvertRequest) GetAtLeast() string {
-	if x != nil {
-		return x.AtLeast
 	}
 	return ""
 }
@@ -2904,7 +2997,7 @@ type ConvertResponse struct {
 
 func (x *ConvertResponse) Reset() {
 	*x = ConvertResponse{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[29]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2916,7 +3009,7 @@ func (x *ConvertResponse) String() string {
 func (*ConvertResponse) ProtoMessage() {}
 
 func (x *ConvertResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[29]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2929,7 +3022,7 @@ func (x *ConvertResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvertResponse.ProtoReflect.Descriptor instead.
 func (*ConvertResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{29}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ConvertResponse) GetResults() []*TransformResult {
@@ -2975,24 +3068,44 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\x04cost\x18\x06 \x01(\x03R\x04cost\x12\x18\n" +
 	"\amessage\x18\a \x01(\tR\amessage\x12+\n" +
 	"\x05steps\x18\b \x03(\v2\x15.crdeval.v1.TraceStepR\x05steps\x12#\n" +
-	"\romitted_steps\x18\t \x01(\x05R\fomittedSteps\"d\n" +
-	"\vObjectPatch\x12)\n" +
-	"\x04type\x18\x01 \x01(\x0e2\x15.crdeval.v1.PatchTypeR\x04type\x12*\n" +
-	"\x05patch\x18\x02 \x01(\v2\x14.crdeval.v1.DocumentR\x05patch\"\x93\x03\n" +
-	"\x0eEvaluationItem\x12\x10\n" +
-	"\x03crd\x18\x01 \x01(\tR\x03crd\x12\x18\n" +
-	"\aversion\x18\x02 \x01(\tR\aversion\x12,\n" +
-	"\x06object\x18\x03 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x123\n" +
+	"\romitted_steps\x18\t \x01(\x05R\fomittedSteps\"]\n" +
+	"\x06Create\x12,\n" +
+	"\x06object\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x12%\n" +
+	"\x0egenerated_name\x18\x02 \x01(\tR\rgeneratedName\"\xbb\x01\n" +
+	"\x06Update\x12,\n" +
+	"\x06object\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x123\n" +
 	"\n" +
-	"old_object\x18\x04 \x01(\v2\x14.crdeval.v1.DocumentR\toldObject\x12-\n" +
-	"\x05patch\x18\x05 \x01(\v2\x17.crdeval.v1.ObjectPatchR\x05patch\x12 \n" +
-	"\vsubresource\x18\x06 \x01(\tR\vsubresource\x12\x1a\n" +
-	"\brevision\x18\a \x01(\tR\brevision\x12\x1c\n" +
-	"\tnamespace\x18\b \x01(\tR\tnamespace\x12\x12\n" +
-	"\x04name\x18\t \x01(\tR\x04name\x12%\n" +
-	"\x0egenerated_name\x18\n" +
-	" \x01(\tR\rgeneratedName\x12,\n" +
-	"\x12old_object_decoded\x18\v \x01(\bR\x10oldObjectDecoded\"\xc0\x02\n" +
+	"old_object\x18\x02 \x01(\v2\x14.crdeval.v1.DocumentR\toldObject\x12,\n" +
+	"\x12old_object_decoded\x18\x03 \x01(\bR\x10oldObjectDecoded\x12 \n" +
+	"\vsubresource\x18\x04 \x01(\tR\vsubresource\"\xe3\x01\n" +
+	"\x05Patch\x12)\n" +
+	"\x04type\x18\x01 \x01(\x0e2\x15.crdeval.v1.PatchTypeR\x04type\x12*\n" +
+	"\x05patch\x18\x02 \x01(\v2\x14.crdeval.v1.DocumentR\x05patch\x123\n" +
+	"\n" +
+	"old_object\x18\x03 \x01(\v2\x14.crdeval.v1.DocumentR\toldObject\x12,\n" +
+	"\x12old_object_decoded\x18\x04 \x01(\bR\x10oldObjectDecoded\x12 \n" +
+	"\vsubresource\x18\x05 \x01(\tR\vsubresource\"\x99\x02\n" +
+	"\tWriteItem\x12\x10\n" +
+	"\x03crd\x18\x01 \x01(\tR\x03crd\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\tR\aversion\x12\x1a\n" +
+	"\brevision\x18\x03 \x01(\tR\brevision\x12\x1c\n" +
+	"\tnamespace\x18\x04 \x01(\tR\tnamespace\x12\x12\n" +
+	"\x04name\x18\x05 \x01(\tR\x04name\x12,\n" +
+	"\x06create\x18\x06 \x01(\v2\x12.crdeval.v1.CreateH\x00R\x06create\x12,\n" +
+	"\x06update\x18\a \x01(\v2\x12.crdeval.v1.UpdateH\x00R\x06update\x12)\n" +
+	"\x05patch\x18\b \x01(\v2\x11.crdeval.v1.PatchH\x00R\x05patchB\v\n" +
+	"\toperation\"\x82\x01\n" +
+	"\n" +
+	"ObjectItem\x12\x10\n" +
+	"\x03crd\x18\x01 \x01(\tR\x03crd\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\tR\aversion\x12\x1a\n" +
+	"\brevision\x18\x03 \x01(\tR\brevision\x12,\n" +
+	"\x06object\x18\x04 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\"\xab\x01\n" +
+	"\x11EvaluationContext\x12\x18\n" +
+	"\acatalog\x18\x01 \x01(\tR\acatalog\x12(\n" +
+	"\x04crds\x18\x02 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\x12\x19\n" +
+	"\bat_least\x18\x03 \x01(\tR\aatLeast\x127\n" +
+	"\aoptions\x18\x04 \x01(\v2\x1d.crdeval.v1.EvaluationOptionsR\aoptions\"\xc0\x02\n" +
 	"\x11EvaluationOptions\x12F\n" +
 	"\x10field_validation\x18\x01 \x01(\x0e2\x1b.crdeval.v1.FieldValidationR\x0ffieldValidation\x12*\n" +
 	"\x04view\x18\x02 \x01(\x0e2\x16.crdeval.v1.ObjectViewR\x04view\x12<\n" +
@@ -3052,85 +3165,61 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\x0fTransformResult\x12A\n" +
 	"\vtransformed\x18\x01 \x01(\v2\x1d.crdeval.v1.TransformedObjectH\x00R\vtransformed\x12*\n" +
 	"\x05error\x18\x02 \x01(\v2\x12.google.rpc.StatusH\x00R\x05errorB\b\n" +
-	"\x06result\"\xf6\x01\n" +
-	"\x0fValidateRequest\x12\x18\n" +
-	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
-	"\x05items\x18\x02 \x03(\v2\x1a.crdeval.v1.EvaluationItemR\x05items\x127\n" +
-	"\aoptions\x18\x03 \x01(\v2\x1d.crdeval.v1.EvaluationOptionsR\aoptions\x12(\n" +
-	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\x12\x19\n" +
-	"\bas_given\x18\x05 \x01(\bR\aasGiven\x12\x19\n" +
-	"\bat_least\x18\x06 \x01(\tR\aatLeast\"G\n" +
+	"\x06result\"\x92\x01\n" +
+	"\x0fValidateRequest\x127\n" +
+	"\acontext\x18\x01 \x01(\v2\x1d.crdeval.v1.EvaluationContextR\acontext\x12+\n" +
+	"\x05items\x18\x02 \x03(\v2\x15.crdeval.v1.WriteItemR\x05items\x12\x19\n" +
+	"\bas_given\x18\x03 \x01(\bR\aasGiven\"G\n" +
 	"\x10ValidateResponse\x123\n" +
-	"\aresults\x18\x01 \x03(\v2\x19.crdeval.v1.VerdictResultR\aresults\"\xc5\x02\n" +
-	"\fAdmitRequest\x12\x18\n" +
-	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
-	"\x05items\x18\x02 \x03(\v2\x1a.crdeval.v1.EvaluationItemR\x05items\x127\n" +
-	"\aoptions\x18\x03 \x01(\v2\x1d.crdeval.v1.EvaluationOptionsR\aoptions\x12(\n" +
-	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\x120\n" +
-	"\x05stage\x18\x05 \x01(\x0e2\x1a.crdeval.v1.AdmissionStageR\x05stage\x129\n" +
-	"\ainclude\x18\x06 \x01(\v2\x1f.crdeval.v1.PresentationOptionsR\ainclude\x12\x19\n" +
-	"\bat_least\x18\a \x01(\tR\aatLeast\"D\n" +
+	"\aresults\x18\x01 \x03(\v2\x19.crdeval.v1.VerdictResultR\aresults\"\xe1\x01\n" +
+	"\fAdmitRequest\x127\n" +
+	"\acontext\x18\x01 \x01(\v2\x1d.crdeval.v1.EvaluationContextR\acontext\x12+\n" +
+	"\x05items\x18\x02 \x03(\v2\x15.crdeval.v1.WriteItemR\x05items\x120\n" +
+	"\x05stage\x18\x03 \x01(\x0e2\x1a.crdeval.v1.AdmissionStageR\x05stage\x129\n" +
+	"\ainclude\x18\x04 \x01(\v2\x1f.crdeval.v1.PresentationOptionsR\ainclude\"D\n" +
 	"\rAdmitResponse\x123\n" +
-	"\aresults\x18\x01 \x03(\v2\x19.crdeval.v1.VerdictResultR\aresults\"\xcb\x02\n" +
-	"\x12AdmitStreamRequest\x12\x18\n" +
-	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
-	"\x05items\x18\x02 \x03(\v2\x1a.crdeval.v1.EvaluationItemR\x05items\x127\n" +
-	"\aoptions\x18\x03 \x01(\v2\x1d.crdeval.v1.EvaluationOptionsR\aoptions\x12(\n" +
-	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\x120\n" +
-	"\x05stage\x18\x05 \x01(\x0e2\x1a.crdeval.v1.AdmissionStageR\x05stage\x129\n" +
-	"\ainclude\x18\x06 \x01(\v2\x1f.crdeval.v1.PresentationOptionsR\ainclude\x12\x19\n" +
-	"\bat_least\x18\a \x01(\tR\aatLeast\"k\n" +
+	"\aresults\x18\x01 \x03(\v2\x19.crdeval.v1.VerdictResultR\aresults\"\xe7\x01\n" +
+	"\x12AdmitStreamRequest\x127\n" +
+	"\acontext\x18\x01 \x01(\v2\x1d.crdeval.v1.EvaluationContextR\acontext\x12+\n" +
+	"\x05items\x18\x02 \x03(\v2\x15.crdeval.v1.WriteItemR\x05items\x120\n" +
+	"\x05stage\x18\x03 \x01(\x0e2\x1a.crdeval.v1.AdmissionStageR\x05stage\x129\n" +
+	"\ainclude\x18\x04 \x01(\v2\x1f.crdeval.v1.PresentationOptionsR\ainclude\"k\n" +
 	"\x13AdmitStreamResponse\x12\x1f\n" +
 	"\vfirst_index\x18\x01 \x01(\x03R\n" +
 	"firstIndex\x123\n" +
-	"\aresults\x18\x02 \x03(\v2\x19.crdeval.v1.VerdictResultR\aresults\"\xd8\x01\n" +
-	"\fPruneRequest\x12\x18\n" +
-	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
-	"\x05items\x18\x02 \x03(\v2\x1a.crdeval.v1.EvaluationItemR\x05items\x127\n" +
-	"\aoptions\x18\x03 \x01(\v2\x1d.crdeval.v1.EvaluationOptionsR\aoptions\x12(\n" +
-	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\x12\x19\n" +
-	"\bat_least\x18\x05 \x01(\tR\aatLeast\"F\n" +
+	"\aresults\x18\x02 \x03(\v2\x19.crdeval.v1.VerdictResultR\aresults\"u\n" +
+	"\fPruneRequest\x127\n" +
+	"\acontext\x18\x01 \x01(\v2\x1d.crdeval.v1.EvaluationContextR\acontext\x12,\n" +
+	"\x05items\x18\x02 \x03(\v2\x16.crdeval.v1.ObjectItemR\x05items\"F\n" +
 	"\rPruneResponse\x125\n" +
-	"\aresults\x18\x01 \x03(\v2\x1b.crdeval.v1.TransformResultR\aresults\"\xf9\x01\n" +
-	"\x0eDefaultRequest\x12\x18\n" +
-	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
-	"\x05items\x18\x02 \x03(\v2\x1a.crdeval.v1.EvaluationItemR\x05items\x127\n" +
-	"\aoptions\x18\x03 \x01(\v2\x1d.crdeval.v1.EvaluationOptionsR\aoptions\x12(\n" +
-	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\x12\x19\n" +
-	"\bat_least\x18\x05 \x01(\tR\aatLeast\x12\x1d\n" +
+	"\aresults\x18\x01 \x03(\v2\x1b.crdeval.v1.TransformResultR\aresults\"\x96\x01\n" +
+	"\x0eDefaultRequest\x127\n" +
+	"\acontext\x18\x01 \x01(\v2\x1d.crdeval.v1.EvaluationContextR\acontext\x12,\n" +
+	"\x05items\x18\x02 \x03(\v2\x16.crdeval.v1.ObjectItemR\x05items\x12\x1d\n" +
 	"\n" +
-	"keep_nulls\x18\x06 \x01(\bR\tkeepNulls\"H\n" +
+	"keep_nulls\x18\x03 \x01(\bR\tkeepNulls\"H\n" +
 	"\x0fDefaultResponse\x125\n" +
-	"\aresults\x18\x01 \x03(\v2\x1b.crdeval.v1.TransformResultR\aresults\"\xb9\x02\n" +
-	"\vReadRequest\x12\x18\n" +
-	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
-	"\x05items\x18\x02 \x03(\v2\x1a.crdeval.v1.EvaluationItemR\x05items\x127\n" +
-	"\aoptions\x18\x03 \x01(\v2\x1d.crdeval.v1.EvaluationOptionsR\aoptions\x12(\n" +
-	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\x12%\n" +
-	"\x0etarget_version\x18\x05 \x01(\tR\rtargetVersion\x129\n" +
-	"\ainclude\x18\x06 \x01(\v2\x1f.crdeval.v1.PresentationOptionsR\ainclude\x12\x19\n" +
-	"\bat_least\x18\a \x01(\tR\aatLeast\"E\n" +
+	"\aresults\x18\x01 \x03(\v2\x1b.crdeval.v1.TransformResultR\aresults\"\xd6\x01\n" +
+	"\vReadRequest\x127\n" +
+	"\acontext\x18\x01 \x01(\v2\x1d.crdeval.v1.EvaluationContextR\acontext\x12,\n" +
+	"\x05items\x18\x02 \x03(\v2\x16.crdeval.v1.ObjectItemR\x05items\x12%\n" +
+	"\x0etarget_version\x18\x03 \x01(\tR\rtargetVersion\x129\n" +
+	"\ainclude\x18\x04 \x01(\v2\x1f.crdeval.v1.PresentationOptionsR\ainclude\"E\n" +
 	"\fReadResponse\x125\n" +
-	"\aresults\x18\x01 \x03(\v2\x1b.crdeval.v1.TransformResultR\aresults\"\xbf\x02\n" +
-	"\x11ReadStreamRequest\x12\x18\n" +
-	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
-	"\x05items\x18\x02 \x03(\v2\x1a.crdeval.v1.EvaluationItemR\x05items\x127\n" +
-	"\aoptions\x18\x03 \x01(\v2\x1d.crdeval.v1.EvaluationOptionsR\aoptions\x12(\n" +
-	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\x12%\n" +
-	"\x0etarget_version\x18\x05 \x01(\tR\rtargetVersion\x129\n" +
-	"\ainclude\x18\x06 \x01(\v2\x1f.crdeval.v1.PresentationOptionsR\ainclude\x12\x19\n" +
-	"\bat_least\x18\a \x01(\tR\aatLeast\"l\n" +
+	"\aresults\x18\x01 \x03(\v2\x1b.crdeval.v1.TransformResultR\aresults\"\xdc\x01\n" +
+	"\x11ReadStreamRequest\x127\n" +
+	"\acontext\x18\x01 \x01(\v2\x1d.crdeval.v1.EvaluationContextR\acontext\x12,\n" +
+	"\x05items\x18\x02 \x03(\v2\x16.crdeval.v1.ObjectItemR\x05items\x12%\n" +
+	"\x0etarget_version\x18\x03 \x01(\tR\rtargetVersion\x129\n" +
+	"\ainclude\x18\x04 \x01(\v2\x1f.crdeval.v1.PresentationOptionsR\ainclude\"l\n" +
 	"\x12ReadStreamResponse\x12\x1f\n" +
 	"\vfirst_index\x18\x01 \x01(\x03R\n" +
 	"firstIndex\x125\n" +
-	"\aresults\x18\x02 \x03(\v2\x1b.crdeval.v1.TransformResultR\aresults\"\x81\x02\n" +
-	"\x0eConvertRequest\x12\x18\n" +
-	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
-	"\x05items\x18\x02 \x03(\v2\x1a.crdeval.v1.EvaluationItemR\x05items\x127\n" +
-	"\aoptions\x18\x03 \x01(\v2\x1d.crdeval.v1.EvaluationOptionsR\aoptions\x12(\n" +
-	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\x12%\n" +
-	"\x0etarget_version\x18\x05 \x01(\tR\rtargetVersion\x12\x19\n" +
-	"\bat_least\x18\x06 \x01(\tR\aatLeast\"H\n" +
+	"\aresults\x18\x02 \x03(\v2\x1b.crdeval.v1.TransformResultR\aresults\"\x9e\x01\n" +
+	"\x0eConvertRequest\x127\n" +
+	"\acontext\x18\x01 \x01(\v2\x1d.crdeval.v1.EvaluationContextR\acontext\x12,\n" +
+	"\x05items\x18\x02 \x03(\v2\x16.crdeval.v1.ObjectItemR\x05items\x12%\n" +
+	"\x0etarget_version\x18\x03 \x01(\tR\rtargetVersion\"H\n" +
 	"\x0fConvertResponse\x125\n" +
 	"\aresults\x18\x01 \x03(\v2\x1b.crdeval.v1.TransformResultR\aresults*\x88\x01\n" +
 	"\x0fFieldValidation\x12 \n" +
@@ -3167,17 +3256,17 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\tPatchType\x12\x1a\n" +
 	"\x16PATCH_TYPE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10PATCH_TYPE_MERGE\x10\x01\x12\x13\n" +
-	"\x0fPATCH_TYPE_JSON\x10\x022\xba\x06\n" +
-	"\x11EvaluationService\x12q\n" +
-	"\bValidate\x12\x1b.crdeval.v1.ValidateRequest\x1a\x1c.crdeval.v1.ValidateResponse\"*\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/v1/catalogs/{catalog}:validate\x12e\n" +
-	"\x05Admit\x12\x18.crdeval.v1.AdmitRequest\x1a\x19.crdeval.v1.AdmitResponse\"'\x82\xd3\xe4\x93\x02!:\x01*\"\x1c/v1/catalogs/{catalog}:admit\x12R\n" +
-	"\vAdmitStream\x12\x1e.crdeval.v1.AdmitStreamRequest\x1a\x1f.crdeval.v1.AdmitStreamResponse(\x010\x01\x12e\n" +
-	"\x05Prune\x12\x18.crdeval.v1.PruneRequest\x1a\x19.crdeval.v1.PruneResponse\"'\x82\xd3\xe4\x93\x02!:\x01*\"\x1c/v1/catalogs/{catalog}:prune\x12m\n" +
-	"\aDefault\x12\x1a.crdeval.v1.DefaultRequest\x1a\x1b.crdeval.v1.DefaultResponse\")\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/v1/catalogs/{catalog}:default\x12a\n" +
-	"\x04Read\x12\x17.crdeval.v1.ReadRequest\x1a\x18.crdeval.v1.ReadResponse\"&\x82\xd3\xe4\x93\x02 :\x01*\"\x1b/v1/catalogs/{catalog}:read\x12O\n" +
+	"\x0fPATCH_TYPE_JSON\x10\x022\xea\x06\n" +
+	"\x11EvaluationService\x12y\n" +
+	"\bValidate\x12\x1b.crdeval.v1.ValidateRequest\x1a\x1c.crdeval.v1.ValidateResponse\"2\x82\xd3\xe4\x93\x02,:\x01*\"'/v1/catalogs/{context.catalog}:validate\x12m\n" +
+	"\x05Admit\x12\x18.crdeval.v1.AdmitRequest\x1a\x19.crdeval.v1.AdmitResponse\"/\x82\xd3\xe4\x93\x02):\x01*\"$/v1/catalogs/{context.catalog}:admit\x12R\n" +
+	"\vAdmitStream\x12\x1e.crdeval.v1.AdmitStreamRequest\x1a\x1f.crdeval.v1.AdmitStreamResponse(\x010\x01\x12m\n" +
+	"\x05Prune\x12\x18.crdeval.v1.PruneRequest\x1a\x19.crdeval.v1.PruneResponse\"/\x82\xd3\xe4\x93\x02):\x01*\"$/v1/catalogs/{context.catalog}:prune\x12u\n" +
+	"\aDefault\x12\x1a.crdeval.v1.DefaultRequest\x1a\x1b.crdeval.v1.DefaultResponse\"1\x82\xd3\xe4\x93\x02+:\x01*\"&/v1/catalogs/{context.catalog}:default\x12i\n" +
+	"\x04Read\x12\x17.crdeval.v1.ReadRequest\x1a\x18.crdeval.v1.ReadResponse\".\x82\xd3\xe4\x93\x02(:\x01*\"#/v1/catalogs/{context.catalog}:read\x12O\n" +
 	"\n" +
-	"ReadStream\x12\x1d.crdeval.v1.ReadStreamRequest\x1a\x1e.crdeval.v1.ReadStreamResponse(\x010\x01\x12m\n" +
-	"\aConvert\x12\x1a.crdeval.v1.ConvertRequest\x1a\x1b.crdeval.v1.ConvertResponse\")\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/v1/catalogs/{catalog}:convertBH\n" +
+	"ReadStream\x12\x1d.crdeval.v1.ReadStreamRequest\x1a\x1e.crdeval.v1.ReadStreamResponse(\x010\x01\x12u\n" +
+	"\aConvert\x12\x1a.crdeval.v1.ConvertRequest\x1a\x1b.crdeval.v1.ConvertResponse\"1\x82\xd3\xe4\x93\x02+:\x01*\"&/v1/catalogs/{context.catalog}:convertBH\n" +
 	"\rio.crdeval.v1P\x01Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
 
 var (
@@ -3193,7 +3282,7 @@ func file_crdeval_v1_evaluation_proto_rawDescGZIP() []byte {
 }
 
 var file_crdeval_v1_evaluation_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_crdeval_v1_evaluation_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
+var file_crdeval_v1_evaluation_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
 var file_crdeval_v1_evaluation_proto_goTypes = []any{
 	(FieldValidation)(0),          // 0: crdeval.v1.FieldValidation
 	(ObjectView)(0),               // 1: crdeval.v1.ObjectView
@@ -3206,142 +3295,145 @@ var file_crdeval_v1_evaluation_proto_goTypes = []any{
 	(*ObjectPresentation)(nil),    // 8: crdeval.v1.ObjectPresentation
 	(*TraceStep)(nil),             // 9: crdeval.v1.TraceStep
 	(*RuleTrace)(nil),             // 10: crdeval.v1.RuleTrace
-	(*ObjectPatch)(nil),           // 11: crdeval.v1.ObjectPatch
-	(*EvaluationItem)(nil),        // 12: crdeval.v1.EvaluationItem
-	(*EvaluationOptions)(nil),     // 13: crdeval.v1.EvaluationOptions
-	(*ObjectChanges)(nil),         // 14: crdeval.v1.ObjectChanges
-	(*RuleTraces)(nil),            // 15: crdeval.v1.RuleTraces
-	(*Verdict)(nil),               // 16: crdeval.v1.Verdict
-	(*TransformedObject)(nil),     // 17: crdeval.v1.TransformedObject
-	(*VerdictResult)(nil),         // 18: crdeval.v1.VerdictResult
-	(*TransformResult)(nil),       // 19: crdeval.v1.TransformResult
-	(*ValidateRequest)(nil),       // 20: crdeval.v1.ValidateRequest
-	(*ValidateResponse)(nil),      // 21: crdeval.v1.ValidateResponse
-	(*AdmitRequest)(nil),          // 22: crdeval.v1.AdmitRequest
-	(*AdmitResponse)(nil),         // 23: crdeval.v1.AdmitResponse
-	(*AdmitStreamRequest)(nil),    // 24: crdeval.v1.AdmitStreamRequest
-	(*AdmitStreamResponse)(nil),   // 25: crdeval.v1.AdmitStreamResponse
-	(*PruneRequest)(nil),          // 26: crdeval.v1.PruneRequest
-	(*PruneResponse)(nil),         // 27: crdeval.v1.PruneResponse
-	(*DefaultRequest)(nil),        // 28: crdeval.v1.DefaultRequest
-	(*DefaultResponse)(nil),       // 29: crdeval.v1.DefaultResponse
-	(*ReadRequest)(nil),           // 30: crdeval.v1.ReadRequest
-	(*ReadResponse)(nil),          // 31: crdeval.v1.ReadResponse
-	(*ReadStreamRequest)(nil),     // 32: crdeval.v1.ReadStreamRequest
-	(*ReadStreamResponse)(nil),    // 33: crdeval.v1.ReadStreamResponse
-	(*ConvertRequest)(nil),        // 34: crdeval.v1.ConvertRequest
-	(*ConvertResponse)(nil),       // 35: crdeval.v1.ConvertResponse
-	(*timestamppb.Timestamp)(nil), // 36: google.protobuf.Timestamp
-	(*Document)(nil),              // 37: crdeval.v1.Document
-	(*RuleRef)(nil),               // 38: crdeval.v1.RuleRef
-	(*durationpb.Duration)(nil),   // 39: google.protobuf.Duration
-	(*FieldChange)(nil),           // 40: crdeval.v1.FieldChange
-	(*Rejection)(nil),             // 41: crdeval.v1.Rejection
-	(*Violation)(nil),             // 42: crdeval.v1.Violation
-	(*Warning)(nil),               // 43: crdeval.v1.Warning
-	(*status.Status)(nil),         // 44: google.rpc.Status
+	(*Create)(nil),                // 11: crdeval.v1.Create
+	(*Update)(nil),                // 12: crdeval.v1.Update
+	(*Patch)(nil),                 // 13: crdeval.v1.Patch
+	(*WriteItem)(nil),             // 14: crdeval.v1.WriteItem
+	(*ObjectItem)(nil),            // 15: crdeval.v1.ObjectItem
+	(*EvaluationContext)(nil),     // 16: crdeval.v1.EvaluationContext
+	(*EvaluationOptions)(nil),     // 17: crdeval.v1.EvaluationOptions
+	(*ObjectChanges)(nil),         // 18: crdeval.v1.ObjectChanges
+	(*RuleTraces)(nil),            // 19: crdeval.v1.RuleTraces
+	(*Verdict)(nil),               // 20: crdeval.v1.Verdict
+	(*TransformedObject)(nil),     // 21: crdeval.v1.TransformedObject
+	(*VerdictResult)(nil),         // 22: crdeval.v1.VerdictResult
+	(*TransformResult)(nil),       // 23: crdeval.v1.TransformResult
+	(*ValidateRequest)(nil),       // 24: crdeval.v1.ValidateRequest
+	(*ValidateResponse)(nil),      // 25: crdeval.v1.ValidateResponse
+	(*AdmitRequest)(nil),          // 26: crdeval.v1.AdmitRequest
+	(*AdmitResponse)(nil),         // 27: crdeval.v1.AdmitResponse
+	(*AdmitStreamRequest)(nil),    // 28: crdeval.v1.AdmitStreamRequest
+	(*AdmitStreamResponse)(nil),   // 29: crdeval.v1.AdmitStreamResponse
+	(*PruneRequest)(nil),          // 30: crdeval.v1.PruneRequest
+	(*PruneResponse)(nil),         // 31: crdeval.v1.PruneResponse
+	(*DefaultRequest)(nil),        // 32: crdeval.v1.DefaultRequest
+	(*DefaultResponse)(nil),       // 33: crdeval.v1.DefaultResponse
+	(*ReadRequest)(nil),           // 34: crdeval.v1.ReadRequest
+	(*ReadResponse)(nil),          // 35: crdeval.v1.ReadResponse
+	(*ReadStreamRequest)(nil),     // 36: crdeval.v1.ReadStreamRequest
+	(*ReadStreamResponse)(nil),    // 37: crdeval.v1.ReadStreamResponse
+	(*ConvertRequest)(nil),        // 38: crdeval.v1.ConvertRequest
+	(*ConvertResponse)(nil),       // 39: crdeval.v1.ConvertResponse
+	(*timestamppb.Timestamp)(nil), // 40: google.protobuf.Timestamp
+	(*Document)(nil),              // 41: crdeval.v1.Document
+	(*RuleRef)(nil),               // 42: crdeval.v1.RuleRef
+	(*durationpb.Duration)(nil),   // 43: google.protobuf.Duration
+	(*FieldChange)(nil),           // 44: crdeval.v1.FieldChange
+	(*Rejection)(nil),             // 45: crdeval.v1.Rejection
+	(*Violation)(nil),             // 46: crdeval.v1.Violation
+	(*Warning)(nil),               // 47: crdeval.v1.Warning
+	(*status.Status)(nil),         // 48: google.rpc.Status
 }
 var file_crdeval_v1_evaluation_proto_depIdxs = []int32{
-	36, // 0: crdeval.v1.PresentationOptions.now:type_name -> google.protobuf.Timestamp
+	40, // 0: crdeval.v1.PresentationOptions.now:type_name -> google.protobuf.Timestamp
 	7,  // 1: crdeval.v1.ObjectPresentation.selectable_fields:type_name -> crdeval.v1.SelectableField
-	37, // 2: crdeval.v1.ObjectPresentation.table_row:type_name -> crdeval.v1.Document
-	37, // 3: crdeval.v1.ObjectPresentation.scale:type_name -> crdeval.v1.Document
-	37, // 4: crdeval.v1.TraceStep.value:type_name -> crdeval.v1.Document
-	38, // 5: crdeval.v1.RuleTrace.rule:type_name -> crdeval.v1.RuleRef
+	41, // 2: crdeval.v1.ObjectPresentation.table_row:type_name -> crdeval.v1.Document
+	41, // 3: crdeval.v1.ObjectPresentation.scale:type_name -> crdeval.v1.Document
+	41, // 4: crdeval.v1.TraceStep.value:type_name -> crdeval.v1.Document
+	42, // 5: crdeval.v1.RuleTrace.rule:type_name -> crdeval.v1.RuleRef
 	4,  // 6: crdeval.v1.RuleTrace.outcome:type_name -> crdeval.v1.RuleOutcome
 	9,  // 7: crdeval.v1.RuleTrace.steps:type_name -> crdeval.v1.TraceStep
-	5,  // 8: crdeval.v1.ObjectPatch.type:type_name -> crdeval.v1.PatchType
-	37, // 9: crdeval.v1.ObjectPatch.patch:type_name -> crdeval.v1.Document
-	37, // 10: crdeval.v1.EvaluationItem.object:type_name -> crdeval.v1.Document
-	37, // 11: crdeval.v1.EvaluationItem.old_object:type_name -> crdeval.v1.Document
-	11, // 12: crdeval.v1.EvaluationItem.patch:type_name -> crdeval.v1.ObjectPatch
-	0,  // 13: crdeval.v1.EvaluationOptions.field_validation:type_name -> crdeval.v1.FieldValidation
-	1,  // 14: crdeval.v1.EvaluationOptions.view:type_name -> crdeval.v1.ObjectView
-	39, // 15: crdeval.v1.EvaluationOptions.item_timeout:type_name -> google.protobuf.Duration
-	3,  // 16: crdeval.v1.EvaluationOptions.trace:type_name -> crdeval.v1.TraceMode
-	40, // 17: crdeval.v1.ObjectChanges.pruned:type_name -> crdeval.v1.FieldChange
-	40, // 18: crdeval.v1.ObjectChanges.defaulted:type_name -> crdeval.v1.FieldChange
-	10, // 19: crdeval.v1.RuleTraces.traces:type_name -> crdeval.v1.RuleTrace
-	41, // 20: crdeval.v1.Verdict.rejection:type_name -> crdeval.v1.Rejection
-	42, // 21: crdeval.v1.Verdict.violations:type_name -> crdeval.v1.Violation
-	43, // 22: crdeval.v1.Verdict.warnings:type_name -> crdeval.v1.Warning
-	37, // 23: crdeval.v1.Verdict.object:type_name -> crdeval.v1.Document
-	37, // 24: crdeval.v1.Verdict.stored_object:type_name -> crdeval.v1.Document
-	14, // 25: crdeval.v1.Verdict.changes:type_name -> crdeval.v1.ObjectChanges
-	42, // 26: crdeval.v1.Verdict.ratcheted:type_name -> crdeval.v1.Violation
-	15, // 27: crdeval.v1.Verdict.rule_traces:type_name -> crdeval.v1.RuleTraces
-	37, // 28: crdeval.v1.Verdict.old_object:type_name -> crdeval.v1.Document
-	8,  // 29: crdeval.v1.Verdict.presentation:type_name -> crdeval.v1.ObjectPresentation
-	42, // 30: crdeval.v1.Verdict.next:type_name -> crdeval.v1.Violation
-	37, // 31: crdeval.v1.TransformedObject.object:type_name -> crdeval.v1.Document
-	14, // 32: crdeval.v1.TransformedObject.changes:type_name -> crdeval.v1.ObjectChanges
-	43, // 33: crdeval.v1.TransformedObject.warnings:type_name -> crdeval.v1.Warning
-	41, // 34: crdeval.v1.TransformedObject.rejection:type_name -> crdeval.v1.Rejection
-	8,  // 35: crdeval.v1.TransformedObject.presentation:type_name -> crdeval.v1.ObjectPresentation
-	42, // 36: crdeval.v1.TransformedObject.violations:type_name -> crdeval.v1.Violation
-	16, // 37: crdeval.v1.VerdictResult.verdict:type_name -> crdeval.v1.Verdict
-	44, // 38: crdeval.v1.VerdictResult.error:type_name -> google.rpc.Status
-	17, // 39: crdeval.v1.TransformResult.transformed:type_name -> crdeval.v1.TransformedObject
-	44, // 40: crdeval.v1.TransformResult.error:type_name -> google.rpc.Status
-	12, // 41: crdeval.v1.ValidateRequest.items:type_name -> crdeval.v1.EvaluationItem
-	13, // 42: crdeval.v1.ValidateRequest.options:type_name -> crdeval.v1.EvaluationOptions
-	37, // 43: crdeval.v1.ValidateRequest.crds:type_name -> crdeval.v1.Document
-	18, // 44: crdeval.v1.ValidateResponse.results:type_name -> crdeval.v1.VerdictResult
-	12, // 45: crdeval.v1.AdmitRequest.items:type_name -> crdeval.v1.EvaluationItem
-	13, // 46: crdeval.v1.AdmitRequest.options:type_name -> crdeval.v1.EvaluationOptions
-	37, // 47: crdeval.v1.AdmitRequest.crds:type_name -> crdeval.v1.Document
-	2,  // 48: crdeval.v1.AdmitRequest.stage:type_name -> crdeval.v1.AdmissionStage
-	6,  // 49: crdeval.v1.AdmitRequest.include:type_name -> crdeval.v1.PresentationOptions
-	18, // 50: crdeval.v1.AdmitResponse.results:type_name -> crdeval.v1.VerdictResult
-	12, // 51: crdeval.v1.AdmitStreamRequest.items:type_name -> crdeval.v1.EvaluationItem
-	13, // 52: crdeval.v1.AdmitStreamRequest.options:type_name -> crdeval.v1.EvaluationOptions
-	37, // 53: crdeval.v1.AdmitStreamRequest.crds:type_name -> crdeval.v1.Document
-	2,  // 54: crdeval.v1.AdmitStreamRequest.stage:type_name -> crdeval.v1.AdmissionStage
-	6,  // 55: crdeval.v1.AdmitStreamRequest.include:type_name -> crdeval.v1.PresentationOptions
-	18, // 56: crdeval.v1.AdmitStreamResponse.results:type_name -> crdeval.v1.VerdictResult
-	12, // 57: crdeval.v1.PruneRequest.items:type_name -> crdeval.v1.EvaluationItem
-	13, // 58: crdeval.v1.PruneRequest.options:type_name -> crdeval.v1.EvaluationOptions
-	37, // 59: crdeval.v1.PruneRequest.crds:type_name -> crdeval.v1.Document
-	19, // 60: crdeval.v1.PruneResponse.results:type_name -> crdeval.v1.TransformResult
-	12, // 61: crdeval.v1.DefaultRequest.items:type_name -> crdeval.v1.EvaluationItem
-	13, // 62: crdeval.v1.DefaultRequest.options:type_name -> crdeval.v1.EvaluationOptions
-	37, // 63: crdeval.v1.DefaultRequest.crds:type_name -> crdeval.v1.Document
-	19, // 64: crdeval.v1.DefaultResponse.results:type_name -> crdeval.v1.TransformResult
-	12, // 65: crdeval.v1.ReadRequest.items:type_name -> crdeval.v1.EvaluationItem
-	13, // 66: crdeval.v1.ReadRequest.options:type_name -> crdeval.v1.EvaluationOptions
-	37, // 67: crdeval.v1.ReadRequest.crds:type_name -> crdeval.v1.Document
-	6,  // 68: crdeval.v1.ReadRequest.include:type_name -> crdeval.v1.PresentationOptions
-	19, // 69: crdeval.v1.ReadResponse.results:type_name -> crdeval.v1.TransformResult
-	12, // 70: crdeval.v1.ReadStreamRequest.items:type_name -> crdeval.v1.EvaluationItem
-	13, // 71: crdeval.v1.ReadStreamRequest.options:type_name -> crdeval.v1.EvaluationOptions
-	37, // 72: crdeval.v1.ReadStreamRequest.crds:type_name -> crdeval.v1.Document
+	41, // 8: crdeval.v1.Create.object:type_name -> crdeval.v1.Document
+	41, // 9: crdeval.v1.Update.object:type_name -> crdeval.v1.Document
+	41, // 10: crdeval.v1.Update.old_object:type_name -> crdeval.v1.Document
+	5,  // 11: crdeval.v1.Patch.type:type_name -> crdeval.v1.PatchType
+	41, // 12: crdeval.v1.Patch.patch:type_name -> crdeval.v1.Document
+	41, // 13: crdeval.v1.Patch.old_object:type_name -> crdeval.v1.Document
+	11, // 14: crdeval.v1.WriteItem.create:type_name -> crdeval.v1.Create
+	12, // 15: crdeval.v1.WriteItem.update:type_name -> crdeval.v1.Update
+	13, // 16: crdeval.v1.WriteItem.patch:type_name -> crdeval.v1.Patch
+	41, // 17: crdeval.v1.ObjectItem.object:type_name -> crdeval.v1.Document
+	41, // 18: crdeval.v1.EvaluationContext.crds:type_name -> crdeval.v1.Document
+	17, // 19: crdeval.v1.EvaluationContext.options:type_name -> crdeval.v1.EvaluationOptions
+	0,  // 20: crdeval.v1.EvaluationOptions.field_validation:type_name -> crdeval.v1.FieldValidation
+	1,  // 21: crdeval.v1.EvaluationOptions.view:type_name -> crdeval.v1.ObjectView
+	43, // 22: crdeval.v1.EvaluationOptions.item_timeout:type_name -> google.protobuf.Duration
+	3,  // 23: crdeval.v1.EvaluationOptions.trace:type_name -> crdeval.v1.TraceMode
+	44, // 24: crdeval.v1.ObjectChanges.pruned:type_name -> crdeval.v1.FieldChange
+	44, // 25: crdeval.v1.ObjectChanges.defaulted:type_name -> crdeval.v1.FieldChange
+	10, // 26: crdeval.v1.RuleTraces.traces:type_name -> crdeval.v1.RuleTrace
+	45, // 27: crdeval.v1.Verdict.rejection:type_name -> crdeval.v1.Rejection
+	46, // 28: crdeval.v1.Verdict.violations:type_name -> crdeval.v1.Violation
+	47, // 29: crdeval.v1.Verdict.warnings:type_name -> crdeval.v1.Warning
+	41, // 30: crdeval.v1.Verdict.object:type_name -> crdeval.v1.Document
+	41, // 31: crdeval.v1.Verdict.stored_object:type_name -> crdeval.v1.Document
+	18, // 32: crdeval.v1.Verdict.changes:type_name -> crdeval.v1.ObjectChanges
+	46, // 33: crdeval.v1.Verdict.ratcheted:type_name -> crdeval.v1.Violation
+	19, // 34: crdeval.v1.Verdict.rule_traces:type_name -> crdeval.v1.RuleTraces
+	41, // 35: crdeval.v1.Verdict.old_object:type_name -> crdeval.v1.Document
+	8,  // 36: crdeval.v1.Verdict.presentation:type_name -> crdeval.v1.ObjectPresentation
+	46, // 37: crdeval.v1.Verdict.next:type_name -> crdeval.v1.Violation
+	41, // 38: crdeval.v1.TransformedObject.object:type_name -> crdeval.v1.Document
+	18, // 39: crdeval.v1.TransformedObject.changes:type_name -> crdeval.v1.ObjectChanges
+	47, // 40: crdeval.v1.TransformedObject.warnings:type_name -> crdeval.v1.Warning
+	45, // 41: crdeval.v1.TransformedObject.rejection:type_name -> crdeval.v1.Rejection
+	8,  // 42: crdeval.v1.TransformedObject.presentation:type_name -> crdeval.v1.ObjectPresentation
+	46, // 43: crdeval.v1.TransformedObject.violations:type_name -> crdeval.v1.Violation
+	20, // 44: crdeval.v1.VerdictResult.verdict:type_name -> crdeval.v1.Verdict
+	48, // 45: crdeval.v1.VerdictResult.error:type_name -> google.rpc.Status
+	21, // 46: crdeval.v1.TransformResult.transformed:type_name -> crdeval.v1.TransformedObject
+	48, // 47: crdeval.v1.TransformResult.error:type_name -> google.rpc.Status
+	16, // 48: crdeval.v1.ValidateRequest.context:type_name -> crdeval.v1.EvaluationContext
+	14, // 49: crdeval.v1.ValidateRequest.items:type_name -> crdeval.v1.WriteItem
+	22, // 50: crdeval.v1.ValidateResponse.results:type_name -> crdeval.v1.VerdictResult
+	16, // 51: crdeval.v1.AdmitRequest.context:type_name -> crdeval.v1.EvaluationContext
+	14, // 52: crdeval.v1.AdmitRequest.items:type_name -> crdeval.v1.WriteItem
+	2,  // 53: crdeval.v1.AdmitRequest.stage:type_name -> crdeval.v1.AdmissionStage
+	6,  // 54: crdeval.v1.AdmitRequest.include:type_name -> crdeval.v1.PresentationOptions
+	22, // 55: crdeval.v1.AdmitResponse.results:type_name -> crdeval.v1.VerdictResult
+	16, // 56: crdeval.v1.AdmitStreamRequest.context:type_name -> crdeval.v1.EvaluationContext
+	14, // 57: crdeval.v1.AdmitStreamRequest.items:type_name -> crdeval.v1.WriteItem
+	2,  // 58: crdeval.v1.AdmitStreamRequest.stage:type_name -> crdeval.v1.AdmissionStage
+	6,  // 59: crdeval.v1.AdmitStreamRequest.include:type_name -> crdeval.v1.PresentationOptions
+	22, // 60: crdeval.v1.AdmitStreamResponse.results:type_name -> crdeval.v1.VerdictResult
+	16, // 61: crdeval.v1.PruneRequest.context:type_name -> crdeval.v1.EvaluationContext
+	15, // 62: crdeval.v1.PruneRequest.items:type_name -> crdeval.v1.ObjectItem
+	23, // 63: crdeval.v1.PruneResponse.results:type_name -> crdeval.v1.TransformResult
+	16, // 64: crdeval.v1.DefaultRequest.context:type_name -> crdeval.v1.EvaluationContext
+	15, // 65: crdeval.v1.DefaultRequest.items:type_name -> crdeval.v1.ObjectItem
+	23, // 66: crdeval.v1.DefaultResponse.results:type_name -> crdeval.v1.TransformResult
+	16, // 67: crdeval.v1.ReadRequest.context:type_name -> crdeval.v1.EvaluationContext
+	15, // 68: crdeval.v1.ReadRequest.items:type_name -> crdeval.v1.ObjectItem
+	6,  // 69: crdeval.v1.ReadRequest.include:type_name -> crdeval.v1.PresentationOptions
+	23, // 70: crdeval.v1.ReadResponse.results:type_name -> crdeval.v1.TransformResult
+	16, // 71: crdeval.v1.ReadStreamRequest.context:type_name -> crdeval.v1.EvaluationContext
+	15, // 72: crdeval.v1.ReadStreamRequest.items:type_name -> crdeval.v1.ObjectItem
 	6,  // 73: crdeval.v1.ReadStreamRequest.include:type_name -> crdeval.v1.PresentationOptions
-	19, // 74: crdeval.v1.ReadStreamResponse.results:type_name -> crdeval.v1.TransformResult
-	12, // 75: crdeval.v1.ConvertRequest.items:type_name -> crdeval.v1.EvaluationItem
-	13, // 76: crdeval.v1.ConvertRequest.options:type_name -> crdeval.v1.EvaluationOptions
-	37, // 77: crdeval.v1.ConvertRequest.crds:type_name -> crdeval.v1.Document
-	19, // 78: crdeval.v1.ConvertResponse.results:type_name -> crdeval.v1.TransformResult
-	20, // 79: crdeval.v1.EvaluationService.Validate:input_type -> crdeval.v1.ValidateRequest
-	22, // 80: crdeval.v1.EvaluationService.Admit:input_type -> crdeval.v1.AdmitRequest
-	24, // 81: crdeval.v1.EvaluationService.AdmitStream:input_type -> crdeval.v1.AdmitStreamRequest
-	26, // 82: crdeval.v1.EvaluationService.Prune:input_type -> crdeval.v1.PruneRequest
-	28, // 83: crdeval.v1.EvaluationService.Default:input_type -> crdeval.v1.DefaultRequest
-	30, // 84: crdeval.v1.EvaluationService.Read:input_type -> crdeval.v1.ReadRequest
-	32, // 85: crdeval.v1.EvaluationService.ReadStream:input_type -> crdeval.v1.ReadStreamRequest
-	34, // 86: crdeval.v1.EvaluationService.Convert:input_type -> crdeval.v1.ConvertRequest
-	21, // 87: crdeval.v1.EvaluationService.Validate:output_type -> crdeval.v1.ValidateResponse
-	23, // 88: crdeval.v1.EvaluationService.Admit:output_type -> crdeval.v1.AdmitResponse
-	25, // 89: crdeval.v1.EvaluationService.AdmitStream:output_type -> crdeval.v1.AdmitStreamResponse
-	27, // 90: crdeval.v1.EvaluationService.Prune:output_type -> crdeval.v1.PruneResponse
-	29, // 91: crdeval.v1.EvaluationService.Default:output_type -> crdeval.v1.DefaultResponse
-	31, // 92: crdeval.v1.EvaluationService.Read:output_type -> crdeval.v1.ReadResponse
-	33, // 93: crdeval.v1.EvaluationService.ReadStream:output_type -> crdeval.v1.ReadStreamResponse
-	35, // 94: crdeval.v1.EvaluationService.Convert:output_type -> crdeval.v1.ConvertResponse
-	87, // [87:95] is the sub-list for method output_type
-	79, // [79:87] is the sub-list for method input_type
-	79, // [79:79] is the sub-list for extension type_name
-	79, // [79:79] is the sub-list for extension extendee
-	0,  // [0:79] is the sub-list for field type_name
+	23, // 74: crdeval.v1.ReadStreamResponse.results:type_name -> crdeval.v1.TransformResult
+	16, // 75: crdeval.v1.ConvertRequest.context:type_name -> crdeval.v1.EvaluationContext
+	15, // 76: crdeval.v1.ConvertRequest.items:type_name -> crdeval.v1.ObjectItem
+	23, // 77: crdeval.v1.ConvertResponse.results:type_name -> crdeval.v1.TransformResult
+	24, // 78: crdeval.v1.EvaluationService.Validate:input_type -> crdeval.v1.ValidateRequest
+	26, // 79: crdeval.v1.EvaluationService.Admit:input_type -> crdeval.v1.AdmitRequest
+	28, // 80: crdeval.v1.EvaluationService.AdmitStream:input_type -> crdeval.v1.AdmitStreamRequest
+	30, // 81: crdeval.v1.EvaluationService.Prune:input_type -> crdeval.v1.PruneRequest
+	32, // 82: crdeval.v1.EvaluationService.Default:input_type -> crdeval.v1.DefaultRequest
+	34, // 83: crdeval.v1.EvaluationService.Read:input_type -> crdeval.v1.ReadRequest
+	36, // 84: crdeval.v1.EvaluationService.ReadStream:input_type -> crdeval.v1.ReadStreamRequest
+	38, // 85: crdeval.v1.EvaluationService.Convert:input_type -> crdeval.v1.ConvertRequest
+	25, // 86: crdeval.v1.EvaluationService.Validate:output_type -> crdeval.v1.ValidateResponse
+	27, // 87: crdeval.v1.EvaluationService.Admit:output_type -> crdeval.v1.AdmitResponse
+	29, // 88: crdeval.v1.EvaluationService.AdmitStream:output_type -> crdeval.v1.AdmitStreamResponse
+	31, // 89: crdeval.v1.EvaluationService.Prune:output_type -> crdeval.v1.PruneResponse
+	33, // 90: crdeval.v1.EvaluationService.Default:output_type -> crdeval.v1.DefaultResponse
+	35, // 91: crdeval.v1.EvaluationService.Read:output_type -> crdeval.v1.ReadResponse
+	37, // 92: crdeval.v1.EvaluationService.ReadStream:output_type -> crdeval.v1.ReadStreamResponse
+	39, // 93: crdeval.v1.EvaluationService.Convert:output_type -> crdeval.v1.ConvertResponse
+	86, // [86:94] is the sub-list for method output_type
+	78, // [78:86] is the sub-list for method input_type
+	78, // [78:78] is the sub-list for extension type_name
+	78, // [78:78] is the sub-list for extension extendee
+	0,  // [0:78] is the sub-list for field type_name
 }
 
 func init() { file_crdeval_v1_evaluation_proto_init() }
@@ -3355,12 +3447,17 @@ func file_crdeval_v1_evaluation_proto_init() {
 		(*TraceStep_Value)(nil),
 		(*TraceStep_Error)(nil),
 	}
-	file_crdeval_v1_evaluation_proto_msgTypes[10].OneofWrappers = []any{}
-	file_crdeval_v1_evaluation_proto_msgTypes[12].OneofWrappers = []any{
+	file_crdeval_v1_evaluation_proto_msgTypes[8].OneofWrappers = []any{
+		(*WriteItem_Create)(nil),
+		(*WriteItem_Update)(nil),
+		(*WriteItem_Patch)(nil),
+	}
+	file_crdeval_v1_evaluation_proto_msgTypes[14].OneofWrappers = []any{}
+	file_crdeval_v1_evaluation_proto_msgTypes[16].OneofWrappers = []any{
 		(*VerdictResult_Verdict)(nil),
 		(*VerdictResult_Error)(nil),
 	}
-	file_crdeval_v1_evaluation_proto_msgTypes[13].OneofWrappers = []any{
+	file_crdeval_v1_evaluation_proto_msgTypes[17].OneofWrappers = []any{
 		(*TransformResult_Transformed)(nil),
 		(*TransformResult_Error)(nil),
 	}
@@ -3370,7 +3467,7 @@ func file_crdeval_v1_evaluation_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_crdeval_v1_evaluation_proto_rawDesc), len(file_crdeval_v1_evaluation_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   30,
+			NumMessages:   34,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -44,13 +44,13 @@ func request_EvaluationService_Validate_0(ctx context.Context, marshaler runtime
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
-	val, ok := pathParams["catalog"]
+	val, ok := pathParams["context.catalog"]
 	if !ok {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "catalog")
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "context.catalog")
 	}
-	protoReq.Catalog, err = runtime.String(val)
+	err = runtime.PopulateFieldFromPath(&protoReq, "context.catalog", val)
 	if err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "catalog", err)
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "context.catalog", err)
 	}
 	if req.Body != nil {
 		_, _ = io.Copy(io.Discard, req.Body)
@@ -68,13 +68,13 @@ func local_request_EvaluationService_Validate_0(ctx context.Context, marshaler r
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
-	val, ok := pathParams["catalog"]
+	val, ok := pathParams["context.catalog"]
 	if !ok {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "catalog")
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "context.catalog")
 	}
-	protoReq.Catalog, err = runtime.String(val)
+	err = runtime.PopulateFieldFromPath(&protoReq, "context.catalog", val)
 	if err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "catalog", err)
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "context.catalog", err)
 	}
 	msg, err := server.Validate(ctx, &protoReq)
 	return msg, metadata, err
@@ -89,13 +89,13 @@ func request_EvaluationService_Admit_0(ctx context.Context, marshaler runtime.Ma
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
-	val, ok := pathParams["catalog"]
+	val, ok := pathParams["context.catalog"]
 	if !ok {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "catalog")
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "context.catalog")
 	}
-	protoReq.Catalog, err = runtime.String(val)
+	err = runtime.PopulateFieldFromPath(&protoReq, "context.catalog", val)
 	if err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "catalog", err)
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "context.catalog", err)
 	}
 	if req.Body != nil {
 		_, _ = io.Copy(io.Discard, req.Body)
@@ -113,13 +113,13 @@ func local_request_EvaluationService_Admit_0(ctx context.Context, marshaler runt
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
-	val, ok := pathParams["catalog"]
+	val, ok := pathParams["context.catalog"]
 	if !ok {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "catalog")
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "context.catalog")
 	}
-	protoReq.Catalog, err = runtime.String(val)
+	err = runtime.PopulateFieldFromPath(&protoReq, "context.catalog", val)
 	if err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "catalog", err)
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "context.catalog", err)
 	}
 	msg, err := server.Admit(ctx, &protoReq)
 	return msg, metadata, err
@@ -134,13 +134,13 @@ func request_EvaluationService_Prune_0(ctx context.Context, marshaler runtime.Ma
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
-	val, ok := pathParams["catalog"]
+	val, ok := pathParams["context.catalog"]
 	if !ok {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "catalog")
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "context.catalog")
 	}
-	protoReq.Catalog, err = runtime.String(val)
+	err = runtime.PopulateFieldFromPath(&protoReq, "context.catalog", val)
 	if err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "catalog", err)
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "context.catalog", err)
 	}
 	if req.Body != nil {
 		_, _ = io.Copy(io.Discard, req.Body)
@@ -158,13 +158,13 @@ func local_request_EvaluationService_Prune_0(ctx context.Context, marshaler runt
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
-	val, ok := pathParams["catalog"]
+	val, ok := pathParams["context.catalog"]
 	if !ok {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "catalog")
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "context.catalog")
 	}
-	protoReq.Catalog, err = runtime.String(val)
+	err = runtime.PopulateFieldFromPath(&protoReq, "context.catalog", val)
 	if err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "catalog", err)
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "context.catalog", err)
 	}
 	msg, err := server.Prune(ctx, &protoReq)
 	return msg, metadata, err
@@ -179,13 +179,13 @@ func request_EvaluationService_Default_0(ctx context.Context, marshaler runtime.
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
-	val, ok := pathParams["catalog"]
+	val, ok := pathParams["context.catalog"]
 	if !ok {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "catalog")
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "context.catalog")
 	}
-	protoReq.Catalog, err = runtime.String(val)
+	err = runtime.PopulateFieldFromPath(&protoReq, "context.catalog", val)
 	if err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "catalog", err)
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "context.catalog", err)
 	}
 	if req.Body != nil {
 		_, _ = io.Copy(io.Discard, req.Body)
@@ -203,13 +203,13 @@ func local_request_EvaluationService_Default_0(ctx context.Context, marshaler ru
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
-	val, ok := pathParams["catalog"]
+	val, ok := pathParams["context.catalog"]
 	if !ok {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "catalog")
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "context.catalog")
 	}
-	protoReq.Catalog, err = runtime.String(val)
+	err = runtime.PopulateFieldFromPath(&protoReq, "context.catalog", val)
 	if err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "catalog", err)
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "context.catalog", err)
 	}
 	msg, err := server.Default(ctx, &protoReq)
 	return msg, metadata, err
@@ -224,13 +224,13 @@ func request_EvaluationService_Read_0(ctx context.Context, marshaler runtime.Mar
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
-	val, ok := pathParams["catalog"]
+	val, ok := pathParams["context.catalog"]
 	if !ok {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "catalog")
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "context.catalog")
 	}
-	protoReq.Catalog, err = runtime.String(val)
+	err = runtime.PopulateFieldFromPath(&protoReq, "context.catalog", val)
 	if err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "catalog", err)
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "context.catalog", err)
 	}
 	if req.Body != nil {
 		_, _ = io.Copy(io.Discard, req.Body)
@@ -248,13 +248,13 @@ func local_request_EvaluationService_Read_0(ctx context.Context, marshaler runti
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
-	val, ok := pathParams["catalog"]
+	val, ok := pathParams["context.catalog"]
 	if !ok {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "catalog")
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "context.catalog")
 	}
-	protoReq.Catalog, err = runtime.String(val)
+	err = runtime.PopulateFieldFromPath(&protoReq, "context.catalog", val)
 	if err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "catalog", err)
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "context.catalog", err)
 	}
 	msg, err := server.Read(ctx, &protoReq)
 	return msg, metadata, err
@@ -269,13 +269,13 @@ func request_EvaluationService_Convert_0(ctx context.Context, marshaler runtime.
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
-	val, ok := pathParams["catalog"]
+	val, ok := pathParams["context.catalog"]
 	if !ok {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "catalog")
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "context.catalog")
 	}
-	protoReq.Catalog, err = runtime.String(val)
+	err = runtime.PopulateFieldFromPath(&protoReq, "context.catalog", val)
 	if err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "catalog", err)
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "context.catalog", err)
 	}
 	if req.Body != nil {
 		_, _ = io.Copy(io.Discard, req.Body)
@@ -293,13 +293,13 @@ func local_request_EvaluationService_Convert_0(ctx context.Context, marshaler ru
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
-	val, ok := pathParams["catalog"]
+	val, ok := pathParams["context.catalog"]
 	if !ok {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "catalog")
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "context.catalog")
 	}
-	protoReq.Catalog, err = runtime.String(val)
+	err = runtime.PopulateFieldFromPath(&protoReq, "context.catalog", val)
 	if err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "catalog", err)
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "context.catalog", err)
 	}
 	msg, err := server.Convert(ctx, &protoReq)
 	return msg, metadata, err
@@ -317,7 +317,7 @@ func RegisterEvaluationServiceHandlerServer(ctx context.Context, mux *runtime.Se
 		var stream runtime.ServerTransportStream
 		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
 		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/crdeval.v1.EvaluationService/Validate", runtime.WithHTTPPathPattern("/v1/catalogs/{catalog}:validate"))
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/crdeval.v1.EvaluationService/Validate", runtime.WithHTTPPathPattern("/v1/catalogs/{context.catalog}:validate"))
 		if err != nil {
 			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
 			return
@@ -337,7 +337,7 @@ func RegisterEvaluationServiceHandlerServer(ctx context.Context, mux *runtime.Se
 		var stream runtime.ServerTransportStream
 		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
 		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/crdeval.v1.EvaluationService/Admit", runtime.WithHTTPPathPattern("/v1/catalogs/{catalog}:admit"))
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/crdeval.v1.EvaluationService/Admit", runtime.WithHTTPPathPattern("/v1/catalogs/{context.catalog}:admit"))
 		if err != nil {
 			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
 			return
@@ -357,7 +357,7 @@ func RegisterEvaluationServiceHandlerServer(ctx context.Context, mux *runtime.Se
 		var stream runtime.ServerTransportStream
 		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
 		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/crdeval.v1.EvaluationService/Prune", runtime.WithHTTPPathPattern("/v1/catalogs/{catalog}:prune"))
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/crdeval.v1.EvaluationService/Prune", runtime.WithHTTPPathPattern("/v1/catalogs/{context.catalog}:prune"))
 		if err != nil {
 			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
 			return
@@ -377,7 +377,7 @@ func RegisterEvaluationServiceHandlerServer(ctx context.Context, mux *runtime.Se
 		var stream runtime.ServerTransportStream
 		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
 		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/crdeval.v1.EvaluationService/Default", runtime.WithHTTPPathPattern("/v1/catalogs/{catalog}:default"))
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/crdeval.v1.EvaluationService/Default", runtime.WithHTTPPathPattern("/v1/catalogs/{context.catalog}:default"))
 		if err != nil {
 			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
 			return
@@ -397,7 +397,7 @@ func RegisterEvaluationServiceHandlerServer(ctx context.Context, mux *runtime.Se
 		var stream runtime.ServerTransportStream
 		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
 		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/crdeval.v1.EvaluationService/Read", runtime.WithHTTPPathPattern("/v1/catalogs/{catalog}:read"))
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/crdeval.v1.EvaluationService/Read", runtime.WithHTTPPathPattern("/v1/catalogs/{context.catalog}:read"))
 		if err != nil {
 			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
 			return
@@ -417,7 +417,7 @@ func RegisterEvaluationServiceHandlerServer(ctx context.Context, mux *runtime.Se
 		var stream runtime.ServerTransportStream
 		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
 		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/crdeval.v1.EvaluationService/Convert", runtime.WithHTTPPathPattern("/v1/catalogs/{catalog}:convert"))
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/crdeval.v1.EvaluationService/Convert", runtime.WithHTTPPathPattern("/v1/catalogs/{context.catalog}:convert"))
 		if err != nil {
 			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
 			return
@@ -475,7 +475,7 @@ func RegisterEvaluationServiceHandlerClient(ctx context.Context, mux *runtime.Se
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
 		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/crdeval.v1.EvaluationService/Validate", runtime.WithHTTPPathPattern("/v1/catalogs/{catalog}:validate"))
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/crdeval.v1.EvaluationService/Validate", runtime.WithHTTPPathPattern("/v1/catalogs/{context.catalog}:validate"))
 		if err != nil {
 			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
 			return
@@ -492,7 +492,7 @@ func RegisterEvaluationServiceHandlerClient(ctx context.Context, mux *runtime.Se
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
 		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/crdeval.v1.EvaluationService/Admit", runtime.WithHTTPPathPattern("/v1/catalogs/{catalog}:admit"))
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/crdeval.v1.EvaluationService/Admit", runtime.WithHTTPPathPattern("/v1/catalogs/{context.catalog}:admit"))
 		if err != nil {
 			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
 			return
@@ -509,7 +509,7 @@ func RegisterEvaluationServiceHandlerClient(ctx context.Context, mux *runtime.Se
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
 		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/crdeval.v1.EvaluationService/Prune", runtime.WithHTTPPathPattern("/v1/catalogs/{catalog}:prune"))
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/crdeval.v1.EvaluationService/Prune", runtime.WithHTTPPathPattern("/v1/catalogs/{context.catalog}:prune"))
 		if err != nil {
 			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
 			return
@@ -526,7 +526,7 @@ func RegisterEvaluationServiceHandlerClient(ctx context.Context, mux *runtime.Se
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
 		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/crdeval.v1.EvaluationService/Default", runtime.WithHTTPPathPattern("/v1/catalogs/{catalog}:default"))
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/crdeval.v1.EvaluationService/Default", runtime.WithHTTPPathPattern("/v1/catalogs/{context.catalog}:default"))
 		if err != nil {
 			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
 			return
@@ -543,7 +543,7 @@ func RegisterEvaluationServiceHandlerClient(ctx context.Context, mux *runtime.Se
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
 		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/crdeval.v1.EvaluationService/Read", runtime.WithHTTPPathPattern("/v1/catalogs/{catalog}:read"))
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/crdeval.v1.EvaluationService/Read", runtime.WithHTTPPathPattern("/v1/catalogs/{context.catalog}:read"))
 		if err != nil {
 			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
 			return
@@ -560,7 +560,7 @@ func RegisterEvaluationServiceHandlerClient(ctx context.Context, mux *runtime.Se
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
 		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/crdeval.v1.EvaluationService/Convert", runtime.WithHTTPPathPattern("/v1/catalogs/{catalog}:convert"))
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/crdeval.v1.EvaluationService/Convert", runtime.WithHTTPPathPattern("/v1/catalogs/{context.catalog}:convert"))
 		if err != nil {
 			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
 			return
@@ -577,12 +577,12 @@ func RegisterEvaluationServiceHandlerClient(ctx context.Context, mux *runtime.Se
 }
 
 var (
-	pattern_EvaluationService_Validate_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "catalogs", "catalog"}, "validate"))
-	pattern_EvaluationService_Admit_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "catalogs", "catalog"}, "admit"))
-	pattern_EvaluationService_Prune_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "catalogs", "catalog"}, "prune"))
-	pattern_EvaluationService_Default_0  = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "catalogs", "catalog"}, "default"))
-	pattern_EvaluationService_Read_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "catalogs", "catalog"}, "read"))
-	pattern_EvaluationService_Convert_0  = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "catalogs", "catalog"}, "convert"))
+	pattern_EvaluationService_Validate_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "catalogs", "context.catalog"}, "validate"))
+	pattern_EvaluationService_Admit_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "catalogs", "context.catalog"}, "admit"))
+	pattern_EvaluationService_Prune_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "catalogs", "context.catalog"}, "prune"))
+	pattern_EvaluationService_Default_0  = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "catalogs", "context.catalog"}, "default"))
+	pattern_EvaluationService_Read_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "catalogs", "context.catalog"}, "read"))
+	pattern_EvaluationService_Convert_0  = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "catalogs", "context.catalog"}, "convert"))
 )
 
 var (

@@ -35,25 +35,36 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Evaluates objects against the CRDs of a catalog. Every call takes a batch of items. Result i belongs to item i.
+// Evaluates objects against the CRDs of a catalog. Every call takes a context and a batch of items. Result i belongs to
+// item i.
 //
 // A result holds what an API server would answer for an object, even if that answer is a rejection. If crdeval cannot
 // evaluate an item, that item alone gets an error: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED,
 // VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND, LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_FAILED,
-// CONVERSION_UNAVAILABLE, INVALID_ARGUMENT or INTERNAL. If the results together exceed max_message_bytes, the results that do not fit are
-// replaced by LIMIT_EXCEEDED.
+// CONVERSION_UNAVAILABLE, INVALID_ARGUMENT or INTERNAL. If the results together exceed max_message_bytes, the results
+// that do not fit are replaced by LIMIT_EXCEEDED.
 //
 // Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REJECTED, MANIFEST_UNREADABLE, LIMIT_EXCEEDED,
 // REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED.
 type EvaluationServiceClient interface {
-	// Decodes, prunes, defaults and validates each item, and runs its rules. An item with `old_object` is an update,
-	// otherwise a creation. Returns the verdict with its violations.
+	// Decodes, prunes, defaults and validates the object of each write, and runs its rules. Returns the verdict with its
+	// violations.
+	//
+	// Over REST: POST /v1/catalogs/default:validate
+	// {"items": [{"create": {"object": {"apiVersion": "stable.example.com/v1", "kind": "CronTab", …}}}]}
+	// with the answer
+	// {"results": [{"verdict": {"allowed": true, "violations": [], "warnings": [], …}}]}.
 	Validate(ctx context.Context, in *ValidateRequest, opts ...grpc.CallOption) (*ValidateResponse, error)
 	// Runs the whole path of a write, from the bytes of the request to the bytes that are stored. Accepts creations,
 	// updates, patches, and writes to the subresources status and scale. Returns the verdict with the object that the
 	// client gets and the object that is stored. Stores nothing.
+	//
+	// Over REST: POST /v1/catalogs/default:admit
+	// {"context": {"options": {"fieldValidation": "FIELD_VALIDATION_STRICT"}}, "items": [{"crd":
+	// "crontabs.stable.example.com", "patch": {"type": "PATCH_TYPE_MERGE", "patch": {"spec": {"replicas": 3}}, "oldObject":
+	// {…}}}]}.
 	Admit(ctx context.Context, in *AdmitRequest, opts ...grpc.CallOption) (*AdmitResponse, error)
-	// Admit for any number of objects in bounded memory. The first message holds the catalog and the settings of all
+	// Admit for any number of objects in bounded memory. The first message holds the context and the settings of all
 	// items, and may hold items. Each later message holds 1 to ServerLimits.max_stream_items items and nothing else. The
 	// server evaluates all items of a message, sends their results in the order of the items, and then receives the next
 	// message. It stops receiving if the client does not read.
@@ -69,15 +80,15 @@ type EvaluationServiceClient interface {
 	// is never older than that of earlier messages. Inline CRDs apply to the whole stream. `item_timeout` bounds each
 	// item, the deadline of the call bounds the stream.
 	//
-	// Over REST: POST /v1/catalogs/{catalog}:admitStream. The body is application/x-ndjson with one EvaluationItem per
-	// line (with `bare=true` one object per line), or application/yaml with one bare object per document. The fields of
-	// the first message are query parameters (`stage=ADMISSION_STAGE_DECODE`, `options.view=OBJECT_VIEW_NONE`,
-	// `include.tableRow=true`). Inline CRDs are only possible over gRPC.
+	// Over REST: POST /v1/catalogs/{catalog}:admitStream. The body is application/x-ndjson with one WriteItem per line
+	// (with `bare=true` one object to create per line), or application/yaml with one object to create per document. The
+	// fields of the first message are query parameters (`stage=ADMISSION_STAGE_DECODE`,
+	// `context.options.view=OBJECT_VIEW_NONE`, `include.tableRow=true`). Inline CRDs are only possible over gRPC.
 	//
 	// The answer is application/x-ndjson with one VerdictResult per line, in the order of the items. Each line also has
-	// `index`, the number of the item from 0, and `line`, its line in the body. A line that is JSON but not an
-	// EvaluationItem gets its own error. A line that is not JSON ends the stream. If the stream ends early, the last line
-	// is {"error": Status}, without an index.
+	// `index`, the number of the item from 0, and `line`, its line in the body. A line that is JSON but not a
+	// WriteItem gets its own error. A line that is not JSON ends the stream. If the stream ends early, the last line is
+	// {"error": Status}, without an index.
 	AdmitStream(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[AdmitStreamRequest, AdmitStreamResponse], error)
 	// Coerces metadata and removes unknown fields. Does nothing else.
 	Prune(ctx context.Context, in *PruneRequest, opts ...grpc.CallOption) (*PruneResponse, error)
@@ -87,7 +98,7 @@ type EvaluationServiceClient interface {
 	// prunes, drops nulls, adds the defaults of the object's own version, and converts to `target_version`.
 	Read(ctx context.Context, in *ReadRequest, opts ...grpc.CallOption) (*ReadResponse, error)
 	// Read for any number of objects, for example a list or a watch. It works as AdmitStream does. Over REST: POST
-	// /v1/catalogs/{catalog}:readStream. Its lines are TransformResults.
+	// /v1/catalogs/{catalog}:readStream. The lines of its body are ObjectItems, those of its answer TransformResults.
 	ReadStream(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ReadStreamRequest, ReadStreamResponse], error)
 	// Converts objects from their version to `target_version` and coerces them to its schema.
 	Convert(ctx context.Context, in *ConvertRequest, opts ...grpc.CallOption) (*ConvertResponse, error)
@@ -191,25 +202,36 @@ func (c *evaluationServiceClient) Convert(ctx context.Context, in *ConvertReques
 // All implementations must embed UnimplementedEvaluationServiceServer
 // for forward compatibility.
 //
-// Evaluates objects against the CRDs of a catalog. Every call takes a batch of items. Result i belongs to item i.
+// Evaluates objects against the CRDs of a catalog. Every call takes a context and a batch of items. Result i belongs to
+// item i.
 //
 // A result holds what an API server would answer for an object, even if that answer is a rejection. If crdeval cannot
 // evaluate an item, that item alone gets an error: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED,
 // VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND, LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_FAILED,
-// CONVERSION_UNAVAILABLE, INVALID_ARGUMENT or INTERNAL. If the results together exceed max_message_bytes, the results that do not fit are
-// replaced by LIMIT_EXCEEDED.
+// CONVERSION_UNAVAILABLE, INVALID_ARGUMENT or INTERNAL. If the results together exceed max_message_bytes, the results
+// that do not fit are replaced by LIMIT_EXCEEDED.
 //
 // Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REJECTED, MANIFEST_UNREADABLE, LIMIT_EXCEEDED,
 // REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED.
 type EvaluationServiceServer interface {
-	// Decodes, prunes, defaults and validates each item, and runs its rules. An item with `old_object` is an update,
-	// otherwise a creation. Returns the verdict with its violations.
+	// Decodes, prunes, defaults and validates the object of each write, and runs its rules. Returns the verdict with its
+	// violations.
+	//
+	// Over REST: POST /v1/catalogs/default:validate
+	// {"items": [{"create": {"object": {"apiVersion": "stable.example.com/v1", "kind": "CronTab", …}}}]}
+	// with the answer
+	// {"results": [{"verdict": {"allowed": true, "violations": [], "warnings": [], …}}]}.
 	Validate(context.Context, *ValidateRequest) (*ValidateResponse, error)
 	// Runs the whole path of a write, from the bytes of the request to the bytes that are stored. Accepts creations,
 	// updates, patches, and writes to the subresources status and scale. Returns the verdict with the object that the
 	// client gets and the object that is stored. Stores nothing.
+	//
+	// Over REST: POST /v1/catalogs/default:admit
+	// {"context": {"options": {"fieldValidation": "FIELD_VALIDATION_STRICT"}}, "items": [{"crd":
+	// "crontabs.stable.example.com", "patch": {"type": "PATCH_TYPE_MERGE", "patch": {"spec": {"replicas": 3}}, "oldObject":
+	// {…}}}]}.
 	Admit(context.Context, *AdmitRequest) (*AdmitResponse, error)
-	// Admit for any number of objects in bounded memory. The first message holds the catalog and the settings of all
+	// Admit for any number of objects in bounded memory. The first message holds the context and the settings of all
 	// items, and may hold items. Each later message holds 1 to ServerLimits.max_stream_items items and nothing else. The
 	// server evaluates all items of a message, sends their results in the order of the items, and then receives the next
 	// message. It stops receiving if the client does not read.
@@ -225,15 +247,15 @@ type EvaluationServiceServer interface {
 	// is never older than that of earlier messages. Inline CRDs apply to the whole stream. `item_timeout` bounds each
 	// item, the deadline of the call bounds the stream.
 	//
-	// Over REST: POST /v1/catalogs/{catalog}:admitStream. The body is application/x-ndjson with one EvaluationItem per
-	// line (with `bare=true` one object per line), or application/yaml with one bare object per document. The fields of
-	// the first message are query parameters (`stage=ADMISSION_STAGE_DECODE`, `options.view=OBJECT_VIEW_NONE`,
-	// `include.tableRow=true`). Inline CRDs are only possible over gRPC.
+	// Over REST: POST /v1/catalogs/{catalog}:admitStream. The body is application/x-ndjson with one WriteItem per line
+	// (with `bare=true` one object to create per line), or application/yaml with one object to create per document. The
+	// fields of the first message are query parameters (`stage=ADMISSION_STAGE_DECODE`,
+	// `context.options.view=OBJECT_VIEW_NONE`, `include.tableRow=true`). Inline CRDs are only possible over gRPC.
 	//
 	// The answer is application/x-ndjson with one VerdictResult per line, in the order of the items. Each line also has
-	// `index`, the number of the item from 0, and `line`, its line in the body. A line that is JSON but not an
-	// EvaluationItem gets its own error. A line that is not JSON ends the stream. If the stream ends early, the last line
-	// is {"error": Status}, without an index.
+	// `index`, the number of the item from 0, and `line`, its line in the body. A line that is JSON but not a
+	// WriteItem gets its own error. A line that is not JSON ends the stream. If the stream ends early, the last line is
+	// {"error": Status}, without an index.
 	AdmitStream(grpc.BidiStreamingServer[AdmitStreamRequest, AdmitStreamResponse]) error
 	// Coerces metadata and removes unknown fields. Does nothing else.
 	Prune(context.Context, *PruneRequest) (*PruneResponse, error)
@@ -243,7 +265,7 @@ type EvaluationServiceServer interface {
 	// prunes, drops nulls, adds the defaults of the object's own version, and converts to `target_version`.
 	Read(context.Context, *ReadRequest) (*ReadResponse, error)
 	// Read for any number of objects, for example a list or a watch. It works as AdmitStream does. Over REST: POST
-	// /v1/catalogs/{catalog}:readStream. Its lines are TransformResults.
+	// /v1/catalogs/{catalog}:readStream. The lines of its body are ObjectItems, those of its answer TransformResults.
 	ReadStream(grpc.BidiStreamingServer[ReadStreamRequest, ReadStreamResponse]) error
 	// Converts objects from their version to `target_version` and coerces them to its schema.
 	Convert(context.Context, *ConvertRequest) (*ConvertResponse, error)

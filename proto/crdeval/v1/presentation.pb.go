@@ -178,8 +178,8 @@ func (x *TableText) GetLabelColumns() string {
 // Request of Table.
 type TableRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name of the catalog. Required.
-	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
+	// The catalog, inline CRDs and options. Required; over REST, the path has the catalog.
+	Context *EvaluationContext `protobuf:"bytes,1,opt,name=context,proto3" json:"context,omitempty"`
 	// The name of the CRD: crontabs.stable.example.com. Required if there are no objects. Default: the CRD that serves
 	// the group and kind of the first object.
 	Crd string `protobuf:"bytes,2,opt,name=crd,proto3" json:"crd,omitempty"`
@@ -200,25 +200,21 @@ type TableRequest struct {
 	RowObject RowObject `protobuf:"varint,7,opt,name=row_object,json=rowObject,proto3,enum=crdeval.v1.RowObject" json:"row_object,omitempty"`
 	// Return the output of kubectl instead of the Table. Default: absent, return the Table.
 	Text *TableText `protobuf:"bytes,8,opt,name=text,proto3" json:"text,omitempty"`
-	// The token of a write. The call uses a state of the catalog that includes this write. See ValidateRequest.at_least.
-	AtLeast string `protobuf:"bytes,9,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
-	// Inline CRDs. See ValidateRequest.crds.
-	Crds []*Document `protobuf:"bytes,10,rep,name=crds,proto3" json:"crds,omitempty"`
 	// Leave out columnDefinitions, as an API server does from the second event of a watch on. Default: false.
-	WithoutColumns bool `protobuf:"varint,11,opt,name=without_columns,json=withoutColumns,proto3" json:"without_columns,omitempty"`
+	WithoutColumns bool `protobuf:"varint,9,opt,name=without_columns,json=withoutColumns,proto3" json:"without_columns,omitempty"`
 	// metadata.resourceVersion of the list that the table presents. Default: empty.
-	ResourceVersion string `protobuf:"bytes,12,opt,name=resource_version,json=resourceVersion,proto3" json:"resource_version,omitempty"`
+	ResourceVersion string `protobuf:"bytes,10,opt,name=resource_version,json=resourceVersion,proto3" json:"resource_version,omitempty"`
 	// metadata.continue of the list that the table presents. Default: empty.
-	ContinueToken string `protobuf:"bytes,13,opt,name=continue_token,json=continueToken,proto3" json:"continue_token,omitempty"`
+	ContinueToken string `protobuf:"bytes,11,opt,name=continue_token,json=continueToken,proto3" json:"continue_token,omitempty"`
 	// metadata.remainingItemCount of the list that the table presents. Default: 0, left out.
-	RemainingItemCount int64 `protobuf:"varint,14,opt,name=remaining_item_count,json=remainingItemCount,proto3" json:"remaining_item_count,omitempty"`
+	RemainingItemCount int64 `protobuf:"varint,12,opt,name=remaining_item_count,json=remainingItemCount,proto3" json:"remaining_item_count,omitempty"`
 	// "" for a table of the objects, or scale for a table of the Scale of one object, as `kubectl get --subresource=scale`
 	// requests it. Then `objects` has exactly one object, and the default of `resource_version` is its resourceVersion. The
 	// rejection is that of GetScale. INVALID_ARGUMENT for another value, or for another number of objects. Default: empty.
-	Subresource string `protobuf:"bytes,15,opt,name=subresource,proto3" json:"subresource,omitempty"`
+	Subresource string `protobuf:"bytes,13,opt,name=subresource,proto3" json:"subresource,omitempty"`
 	// The objects were read from the storage already, for example by a server that lists them. Those of the table's
 	// version need no defaults. Default: false.
-	Decoded       bool `protobuf:"varint,16,opt,name=decoded,proto3" json:"decoded,omitempty"`
+	Decoded       bool `protobuf:"varint,14,opt,name=decoded,proto3" json:"decoded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -253,11 +249,11 @@ func (*TableRequest) Descriptor() ([]byte, []int) {
 	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *TableRequest) GetCatalog() string {
+func (x *TableRequest) GetContext() *EvaluationContext {
 	if x != nil {
-		return x.Catalog
+		return x.Context
 	}
-	return ""
+	return nil
 }
 
 func (x *TableRequest) GetCrd() string {
@@ -305,20 +301,6 @@ func (x *TableRequest) GetRowObject() RowObject {
 func (x *TableRequest) GetText() *TableText {
 	if x != nil {
 		return x.Text
-	}
-	return nil
-}
-
-func (x *TableRequest) GetAtLeast() string {
-	if x != nil {
-		return x.AtLeast
-	}
-	return ""
-}
-
-func (x *TableRequest) GetCrds() []*Document {
-	if x != nil {
-		return x.Crds
 	}
 	return nil
 }
@@ -443,8 +425,8 @@ func (x *TableResponse) GetRevision() string {
 // Request of SelectFields.
 type SelectFieldsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name of the catalog. Required.
-	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
+	// The catalog, inline CRDs and options. Required; over REST, the path has the catalog.
+	Context *EvaluationContext `protobuf:"bytes,1,opt,name=context,proto3" json:"context,omitempty"`
 	// The name of the CRD: crontabs.stable.example.com. Required if there are no objects. Default: the CRD that serves
 	// the group and kind of the first object.
 	Crd string `protobuf:"bytes,2,opt,name=crd,proto3" json:"crd,omitempty"`
@@ -458,11 +440,7 @@ type SelectFieldsRequest struct {
 	Objects []*Document `protobuf:"bytes,5,rep,name=objects,proto3" json:"objects,omitempty"`
 	// A field selector: `spec.color=blue,metadata.name!=b7`. A selector that an API server would reject is a rejection
 	// with code 400. LIMIT_EXCEEDED above 1 MiB. Default: empty, matches every object.
-	Selector string `protobuf:"bytes,6,opt,name=selector,proto3" json:"selector,omitempty"`
-	// The token of a write. The call uses a state of the catalog that includes this write. See ValidateRequest.at_least.
-	AtLeast string `protobuf:"bytes,7,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
-	// Inline CRDs. See ValidateRequest.crds.
-	Crds          []*Document `protobuf:"bytes,8,rep,name=crds,proto3" json:"crds,omitempty"`
+	Selector      string `protobuf:"bytes,6,opt,name=selector,proto3" json:"selector,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -497,11 +475,11 @@ func (*SelectFieldsRequest) Descriptor() ([]byte, []int) {
 	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{3}
 }
 
-func (x *SelectFieldsRequest) GetCatalog() string {
+func (x *SelectFieldsRequest) GetContext() *EvaluationContext {
 	if x != nil {
-		return x.Catalog
+		return x.Context
 	}
-	return ""
+	return nil
 }
 
 func (x *SelectFieldsRequest) GetCrd() string {
@@ -537,20 +515,6 @@ func (x *SelectFieldsRequest) GetSelector() string {
 		return x.Selector
 	}
 	return ""
-}
-
-func (x *SelectFieldsRequest) GetAtLeast() string {
-	if x != nil {
-		return x.AtLeast
-	}
-	return ""
-}
-
-func (x *SelectFieldsRequest) GetCrds() []*Document {
-	if x != nil {
-		return x.Crds
-	}
-	return nil
 }
 
 // The selectable fields of an object, and whether the selector matches it.
@@ -773,8 +737,8 @@ func (x *SelectFieldsResponse) GetRevision() string {
 // Request of GetScale.
 type GetScaleRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name of the catalog. Required.
-	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
+	// The catalog, inline CRDs and options. Required; over REST, the path has the catalog.
+	Context *EvaluationContext `protobuf:"bytes,1,opt,name=context,proto3" json:"context,omitempty"`
 	// The name of the CRD: crontabs.stable.example.com. Default: the CRD that serves the object's group and kind.
 	Crd string `protobuf:"bytes,2,opt,name=crd,proto3" json:"crd,omitempty"`
 	// The version whose scale is used. Default: the version of the object's apiVersion.
@@ -782,11 +746,7 @@ type GetScaleRequest struct {
 	// A revision of the CRD that this catalog keeps. Default: the current revision. Error: REVISION_NOT_FOUND.
 	Revision string `protobuf:"bytes,4,opt,name=revision,proto3" json:"revision,omitempty"`
 	// The object. Required.
-	Object *Document `protobuf:"bytes,5,opt,name=object,proto3" json:"object,omitempty"`
-	// The token of a write. The call uses a state of the catalog that includes this write. See ValidateRequest.at_least.
-	AtLeast string `protobuf:"bytes,6,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
-	// Inline CRDs. See ValidateRequest.crds.
-	Crds          []*Document `protobuf:"bytes,7,rep,name=crds,proto3" json:"crds,omitempty"`
+	Object        *Document `protobuf:"bytes,5,opt,name=object,proto3" json:"object,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -821,11 +781,11 @@ func (*GetScaleRequest) Descriptor() ([]byte, []int) {
 	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{7}
 }
 
-func (x *GetScaleRequest) GetCatalog() string {
+func (x *GetScaleRequest) GetContext() *EvaluationContext {
 	if x != nil {
-		return x.Catalog
+		return x.Context
 	}
-	return ""
+	return nil
 }
 
 func (x *GetScaleRequest) GetCrd() string {
@@ -852,20 +812,6 @@ func (x *GetScaleRequest) GetRevision() string {
 func (x *GetScaleRequest) GetObject() *Document {
 	if x != nil {
 		return x.Object
-	}
-	return nil
-}
-
-func (x *GetScaleRequest) GetAtLeast() string {
-	if x != nil {
-		return x.AtLeast
-	}
-	return ""
-}
-
-func (x *GetScaleRequest) GetCrds() []*Document {
-	if x != nil {
-		return x.Crds
 	}
 	return nil
 }
@@ -938,8 +884,8 @@ func (x *GetScaleResponse) GetRevision() string {
 // Request of SetScale.
 type SetScaleRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name of the catalog. Required.
-	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
+	// The catalog, inline CRDs and options. Required; over REST, the path has the catalog.
+	Context *EvaluationContext `protobuf:"bytes,1,opt,name=context,proto3" json:"context,omitempty"`
 	// The name of the CRD: crontabs.stable.example.com. Default: the CRD that serves the object's group and kind.
 	Crd string `protobuf:"bytes,2,opt,name=crd,proto3" json:"crd,omitempty"`
 	// The version whose scale is used. Default: the version of the object's apiVersion.
@@ -949,11 +895,7 @@ type SetScaleRequest struct {
 	// The current object. Required.
 	Object *Document `protobuf:"bytes,5,opt,name=object,proto3" json:"object,omitempty"`
 	// The autoscaling/v1 Scale. Required.
-	Scale *Document `protobuf:"bytes,6,opt,name=scale,proto3" json:"scale,omitempty"`
-	// The token of a write. The call uses a state of the catalog that includes this write. See ValidateRequest.at_least.
-	AtLeast string `protobuf:"bytes,7,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
-	// Inline CRDs. See ValidateRequest.crds.
-	Crds          []*Document `protobuf:"bytes,8,rep,name=crds,proto3" json:"crds,omitempty"`
+	Scale         *Document `protobuf:"bytes,6,opt,name=scale,proto3" json:"scale,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -988,11 +930,11 @@ func (*SetScaleRequest) Descriptor() ([]byte, []int) {
 	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{9}
 }
 
-func (x *SetScaleRequest) GetCatalog() string {
+func (x *SetScaleRequest) GetContext() *EvaluationContext {
 	if x != nil {
-		return x.Catalog
+		return x.Context
 	}
-	return ""
+	return nil
 }
 
 func (x *SetScaleRequest) GetCrd() string {
@@ -1026,20 +968,6 @@ func (x *SetScaleRequest) GetObject() *Document {
 func (x *SetScaleRequest) GetScale() *Document {
 	if x != nil {
 		return x.Scale
-	}
-	return nil
-}
-
-func (x *SetScaleRequest) GetAtLeast() string {
-	if x != nil {
-		return x.AtLeast
-	}
-	return ""
-}
-
-func (x *SetScaleRequest) GetCrds() []*Document {
-	if x != nil {
-		return x.Crds
 	}
 	return nil
 }
@@ -1142,7 +1070,7 @@ type GetOpenApiRequest struct {
 	Group string `protobuf:"bytes,3,opt,name=group,proto3" json:"group,omitempty"`
 	// For v3, the version in that group: v1. INVALID_ARGUMENT without `group`, and for v2. Default: empty.
 	Version string `protobuf:"bytes,4,opt,name=version,proto3" json:"version,omitempty"`
-	// The token of a write. The call uses a state of the catalog that includes this write. See ValidateRequest.at_least.
+	// The token of a write. The call uses a state of the catalog that includes this write. See EvaluationContext.at_least.
 	AtLeast string `protobuf:"bytes,5,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	// The etag of the document that the caller has. If the document is unchanged, the response has no document. Over
 	// REST, the header If-None-Match. Default: empty, always return the document.
@@ -1320,7 +1248,7 @@ type DiscoverRequest struct {
 	// Return all groups with all their resources in one document, an APIGroupDiscoveryList of apidiscovery.k8s.io/v2.
 	// INVALID_ARGUMENT with `group`. Default: false.
 	Aggregated bool `protobuf:"varint,4,opt,name=aggregated,proto3" json:"aggregated,omitempty"`
-	// The token of a write. The call uses a state of the catalog that includes this write. See ValidateRequest.at_least.
+	// The token of a write. The call uses a state of the catalog that includes this write. See EvaluationContext.at_least.
 	AtLeast string `protobuf:"bytes,5,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	// The etag of the document that the caller has. If the document is unchanged, the response has no document. Over
 	// REST, the header If-None-Match. Default: empty, always return the document.
@@ -1482,7 +1410,7 @@ type GetCrdObjectRequest struct {
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
 	// The name of the CRD: crontabs.stable.example.com. Required.
 	Crd string `protobuf:"bytes,2,opt,name=crd,proto3" json:"crd,omitempty"`
-	// The token of a write. The call uses a state of the catalog that includes this write. See ValidateRequest.at_least.
+	// The token of a write. The call uses a state of the catalog that includes this write. See EvaluationContext.at_least.
 	AtLeast string `protobuf:"bytes,3,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	// The etag of the object that the caller has. If the object is unchanged, the response has no document. Over REST, the
 	// header If-None-Match. Default: empty, always return the object.
@@ -1616,7 +1544,7 @@ type GetFieldManagementRequest struct {
 	Version string `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
 	// A revision of the CRD that this catalog keeps. Default: the current revision. Error: REVISION_NOT_FOUND.
 	Revision string `protobuf:"bytes,4,opt,name=revision,proto3" json:"revision,omitempty"`
-	// The token of a write. The call uses a state of the catalog that includes this write. See ValidateRequest.at_least.
+	// The token of a write. The call uses a state of the catalog that includes this write. See EvaluationContext.at_least.
 	AtLeast       string `protobuf:"bytes,5,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1943,7 +1871,7 @@ type ExplainRequest struct {
 	// With `recursive`, the number of field levels to list. INVALID_ARGUMENT below 0, and without `recursive`. Default:
 	// 0, all levels.
 	MaxDepth int32 `protobuf:"varint,5,opt,name=max_depth,json=maxDepth,proto3" json:"max_depth,omitempty"`
-	// The token of a write. The call uses a state of the catalog that includes this write. See ValidateRequest.at_least.
+	// The token of a write. The call uses a state of the catalog that includes this write. See EvaluationContext.at_least.
 	AtLeast       string `protobuf:"bytes,6,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2082,9 +2010,9 @@ const file_crdeval_v1_presentation_proto_rawDesc = "" +
 	"namespaces\x12\x16\n" +
 	"\x06labels\x18\x04 \x01(\bR\x06labels\x12\x1b\n" +
 	"\tshow_kind\x18\x05 \x01(\bR\bshowKind\x12#\n" +
-	"\rlabel_columns\x18\x06 \x01(\tR\flabelColumns\"\xdd\x04\n" +
-	"\fTableRequest\x12\x18\n" +
-	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x10\n" +
+	"\rlabel_columns\x18\x06 \x01(\tR\flabelColumns\"\xb7\x04\n" +
+	"\fTableRequest\x127\n" +
+	"\acontext\x18\x01 \x01(\v2\x1d.crdeval.v1.EvaluationContextR\acontext\x12\x10\n" +
 	"\x03crd\x18\x02 \x01(\tR\x03crd\x12\x18\n" +
 	"\aversion\x18\x03 \x01(\tR\aversion\x12\x1a\n" +
 	"\brevision\x18\x04 \x01(\tR\brevision\x12.\n" +
@@ -2092,30 +2020,26 @@ const file_crdeval_v1_presentation_proto_rawDesc = "" +
 	"\x03now\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\x124\n" +
 	"\n" +
 	"row_object\x18\a \x01(\x0e2\x15.crdeval.v1.RowObjectR\trowObject\x12)\n" +
-	"\x04text\x18\b \x01(\v2\x15.crdeval.v1.TableTextR\x04text\x12\x19\n" +
-	"\bat_least\x18\t \x01(\tR\aatLeast\x12(\n" +
-	"\x04crds\x18\n" +
-	" \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\x12'\n" +
-	"\x0fwithout_columns\x18\v \x01(\bR\x0ewithoutColumns\x12)\n" +
-	"\x10resource_version\x18\f \x01(\tR\x0fresourceVersion\x12%\n" +
-	"\x0econtinue_token\x18\r \x01(\tR\rcontinueToken\x120\n" +
-	"\x14remaining_item_count\x18\x0e \x01(\x03R\x12remainingItemCount\x12 \n" +
-	"\vsubresource\x18\x0f \x01(\tR\vsubresource\x12\x18\n" +
-	"\adecoded\x18\x10 \x01(\bR\adecoded\"\xa0\x01\n" +
+	"\x04text\x18\b \x01(\v2\x15.crdeval.v1.TableTextR\x04text\x12'\n" +
+	"\x0fwithout_columns\x18\t \x01(\bR\x0ewithoutColumns\x12)\n" +
+	"\x10resource_version\x18\n" +
+	" \x01(\tR\x0fresourceVersion\x12%\n" +
+	"\x0econtinue_token\x18\v \x01(\tR\rcontinueToken\x120\n" +
+	"\x14remaining_item_count\x18\f \x01(\x03R\x12remainingItemCount\x12 \n" +
+	"\vsubresource\x18\r \x01(\tR\vsubresource\x12\x18\n" +
+	"\adecoded\x18\x0e \x01(\bR\adecoded\"\xa0\x01\n" +
 	"\rTableResponse\x12*\n" +
 	"\x05table\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\x05table\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x123\n" +
 	"\trejection\x18\x03 \x01(\v2\x15.crdeval.v1.RejectionR\trejection\x12\x1a\n" +
-	"\brevision\x18\x04 \x01(\tR\brevision\"\x88\x02\n" +
-	"\x13SelectFieldsRequest\x12\x18\n" +
-	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x10\n" +
+	"\brevision\x18\x04 \x01(\tR\brevision\"\xe2\x01\n" +
+	"\x13SelectFieldsRequest\x127\n" +
+	"\acontext\x18\x01 \x01(\v2\x1d.crdeval.v1.EvaluationContextR\acontext\x12\x10\n" +
 	"\x03crd\x18\x02 \x01(\tR\x03crd\x12\x18\n" +
 	"\aversion\x18\x03 \x01(\tR\aversion\x12\x1a\n" +
 	"\brevision\x18\x04 \x01(\tR\brevision\x12.\n" +
 	"\aobjects\x18\x05 \x03(\v2\x14.crdeval.v1.DocumentR\aobjects\x12\x1a\n" +
-	"\bselector\x18\x06 \x01(\tR\bselector\x12\x19\n" +
-	"\bat_least\x18\a \x01(\tR\aatLeast\x12(\n" +
-	"\x04crds\x18\b \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\"_\n" +
+	"\bselector\x18\x06 \x01(\tR\bselector\"_\n" +
 	"\x0eSelectedFields\x123\n" +
 	"\x06fields\x18\x01 \x03(\v2\x1b.crdeval.v1.SelectableFieldR\x06fields\x12\x18\n" +
 	"\amatches\x18\x02 \x01(\bR\amatches\"\x84\x01\n" +
@@ -2129,28 +2053,24 @@ const file_crdeval_v1_presentation_proto_rawDesc = "" +
 	"selectable\x18\x02 \x03(\tR\n" +
 	"selectable\x123\n" +
 	"\trejection\x18\x03 \x01(\v2\x15.crdeval.v1.RejectionR\trejection\x12\x1a\n" +
-	"\brevision\x18\x04 \x01(\tR\brevision\"\xe6\x01\n" +
-	"\x0fGetScaleRequest\x12\x18\n" +
-	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x10\n" +
+	"\brevision\x18\x04 \x01(\tR\brevision\"\xc0\x01\n" +
+	"\x0fGetScaleRequest\x127\n" +
+	"\acontext\x18\x01 \x01(\v2\x1d.crdeval.v1.EvaluationContextR\acontext\x12\x10\n" +
 	"\x03crd\x18\x02 \x01(\tR\x03crd\x12\x18\n" +
 	"\aversion\x18\x03 \x01(\tR\aversion\x12\x1a\n" +
 	"\brevision\x18\x04 \x01(\tR\brevision\x12,\n" +
-	"\x06object\x18\x05 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x12\x19\n" +
-	"\bat_least\x18\x06 \x01(\tR\aatLeast\x12(\n" +
-	"\x04crds\x18\a \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\"\x8f\x01\n" +
+	"\x06object\x18\x05 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\"\x8f\x01\n" +
 	"\x10GetScaleResponse\x12*\n" +
 	"\x05scale\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\x05scale\x123\n" +
 	"\trejection\x18\x02 \x01(\v2\x15.crdeval.v1.RejectionR\trejection\x12\x1a\n" +
-	"\brevision\x18\x03 \x01(\tR\brevision\"\x92\x02\n" +
-	"\x0fSetScaleRequest\x12\x18\n" +
-	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x10\n" +
+	"\brevision\x18\x03 \x01(\tR\brevision\"\xec\x01\n" +
+	"\x0fSetScaleRequest\x127\n" +
+	"\acontext\x18\x01 \x01(\v2\x1d.crdeval.v1.EvaluationContextR\acontext\x12\x10\n" +
 	"\x03crd\x18\x02 \x01(\tR\x03crd\x12\x18\n" +
 	"\aversion\x18\x03 \x01(\tR\aversion\x12\x1a\n" +
 	"\brevision\x18\x04 \x01(\tR\brevision\x12,\n" +
 	"\x06object\x18\x05 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x12*\n" +
-	"\x05scale\x18\x06 \x01(\v2\x14.crdeval.v1.DocumentR\x05scale\x12\x19\n" +
-	"\bat_least\x18\a \x01(\tR\aatLeast\x12(\n" +
-	"\x04crds\x18\b \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\"\xf9\x01\n" +
+	"\x05scale\x18\x06 \x01(\v2\x14.crdeval.v1.DocumentR\x05scale\"\xf9\x01\n" +
 	"\x10SetScaleResponse\x12,\n" +
 	"\x06object\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x123\n" +
 	"\trejection\x18\x02 \x01(\v2\x15.crdeval.v1.RejectionR\trejection\x12\x1a\n" +
@@ -2231,12 +2151,12 @@ const file_crdeval_v1_presentation_proto_rawDesc = "" +
 	"\x16ROW_OBJECT_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fROW_OBJECT_NONE\x10\x01\x12\x17\n" +
 	"\x13ROW_OBJECT_METADATA\x10\x02\x12\x15\n" +
-	"\x11ROW_OBJECT_OBJECT\x10\x032\x82\v\n" +
-	"\x13PresentationService\x12l\n" +
-	"\x05Table\x12\x18.crdeval.v1.TableRequest\x1a\x19.crdeval.v1.TableResponse\".\x82\xd3\xe4\x93\x02(:\x01*b\x05table\"\x1c/v1/catalogs/{catalog}:table\x12\x81\x01\n" +
-	"\fSelectFields\x12\x1f.crdeval.v1.SelectFieldsRequest\x1a .crdeval.v1.SelectFieldsResponse\".\x82\xd3\xe4\x93\x02(:\x01*\"#/v1/catalogs/{catalog}:selectFields\x12x\n" +
-	"\bGetScale\x12\x1b.crdeval.v1.GetScaleRequest\x1a\x1c.crdeval.v1.GetScaleResponse\"1\x82\xd3\xe4\x93\x02+:\x01*b\x05scale\"\x1f/v1/catalogs/{catalog}:getScale\x12y\n" +
-	"\bSetScale\x12\x1b.crdeval.v1.SetScaleRequest\x1a\x1c.crdeval.v1.SetScaleResponse\"2\x82\xd3\xe4\x93\x02,:\x01*b\x06object\"\x1f/v1/catalogs/{catalog}:setScale\x12\xcf\x01\n" +
+	"\x11ROW_OBJECT_OBJECT\x10\x032\xa4\v\n" +
+	"\x13PresentationService\x12t\n" +
+	"\x05Table\x12\x18.crdeval.v1.TableRequest\x1a\x19.crdeval.v1.TableResponse\"6\x82\xd3\xe4\x93\x020:\x01*b\x05table\"$/v1/catalogs/{context.catalog}:table\x12\x89\x01\n" +
+	"\fSelectFields\x12\x1f.crdeval.v1.SelectFieldsRequest\x1a .crdeval.v1.SelectFieldsResponse\"6\x82\xd3\xe4\x93\x020:\x01*\"+/v1/catalogs/{context.catalog}:selectFields\x12\x80\x01\n" +
+	"\bGetScale\x12\x1b.crdeval.v1.GetScaleRequest\x1a\x1c.crdeval.v1.GetScaleResponse\"9\x82\xd3\xe4\x93\x023:\x01*b\x05scale\"'/v1/catalogs/{context.catalog}:getScale\x12\x81\x01\n" +
+	"\bSetScale\x12\x1b.crdeval.v1.SetScaleRequest\x1a\x1c.crdeval.v1.SetScaleResponse\":\x82\xd3\xe4\x93\x024:\x01*b\x06object\"'/v1/catalogs/{context.catalog}:setScale\x12\xcf\x01\n" +
 	"\n" +
 	"GetOpenApi\x12\x1d.crdeval.v1.GetOpenApiRequest\x1a\x1e.crdeval.v1.GetOpenApiResponse\"\x81\x01\x82\xd3\xe4\x93\x02{ZHb\bdocument\x12</v1/catalogs/{catalog}/openapi/{spec}/apis/{group}/{version}b\bdocument\x12%/v1/catalogs/{catalog}/openapi/{spec}\x12\xe2\x01\n" +
 	"\bDiscover\x12\x1b.crdeval.v1.DiscoverRequest\x1a\x1c.crdeval.v1.DiscoverResponse\"\x9a\x01\x82\xd3\xe4\x93\x02\x93\x01Z/b\bdocument\x12#/v1/catalogs/{catalog}/apis/{group}Z9b\bdocument\x12-/v1/catalogs/{catalog}/apis/{group}/{version}b\bdocument\x12\x1b/v1/catalogs/{catalog}/apis\x12\xb8\x01\n" +
@@ -2285,44 +2205,45 @@ var file_crdeval_v1_presentation_proto_goTypes = []any{
 	(*GetFieldManagementResponse)(nil), // 22: crdeval.v1.GetFieldManagementResponse
 	(*ExplainRequest)(nil),             // 23: crdeval.v1.ExplainRequest
 	(*ExplainResponse)(nil),            // 24: crdeval.v1.ExplainResponse
-	(*Document)(nil),                   // 25: crdeval.v1.Document
-	(*timestamppb.Timestamp)(nil),      // 26: google.protobuf.Timestamp
-	(*Rejection)(nil),                  // 27: crdeval.v1.Rejection
-	(*SelectableField)(nil),            // 28: crdeval.v1.SelectableField
-	(*status.Status)(nil),              // 29: google.rpc.Status
-	(*Warning)(nil),                    // 30: crdeval.v1.Warning
-	(*Violation)(nil),                  // 31: crdeval.v1.Violation
+	(*EvaluationContext)(nil),          // 25: crdeval.v1.EvaluationContext
+	(*Document)(nil),                   // 26: crdeval.v1.Document
+	(*timestamppb.Timestamp)(nil),      // 27: google.protobuf.Timestamp
+	(*Rejection)(nil),                  // 28: crdeval.v1.Rejection
+	(*SelectableField)(nil),            // 29: crdeval.v1.SelectableField
+	(*status.Status)(nil),              // 30: google.rpc.Status
+	(*Warning)(nil),                    // 31: crdeval.v1.Warning
+	(*Violation)(nil),                  // 32: crdeval.v1.Violation
 }
 var file_crdeval_v1_presentation_proto_depIdxs = []int32{
-	25, // 0: crdeval.v1.TableRequest.objects:type_name -> crdeval.v1.Document
-	26, // 1: crdeval.v1.TableRequest.now:type_name -> google.protobuf.Timestamp
-	0,  // 2: crdeval.v1.TableRequest.row_object:type_name -> crdeval.v1.RowObject
-	1,  // 3: crdeval.v1.TableRequest.text:type_name -> crdeval.v1.TableText
-	25, // 4: crdeval.v1.TableRequest.crds:type_name -> crdeval.v1.Document
-	25, // 5: crdeval.v1.TableResponse.table:type_name -> crdeval.v1.Document
-	27, // 6: crdeval.v1.TableResponse.rejection:type_name -> crdeval.v1.Rejection
-	25, // 7: crdeval.v1.SelectFieldsRequest.objects:type_name -> crdeval.v1.Document
-	25, // 8: crdeval.v1.SelectFieldsRequest.crds:type_name -> crdeval.v1.Document
-	28, // 9: crdeval.v1.SelectedFields.fields:type_name -> crdeval.v1.SelectableField
+	25, // 0: crdeval.v1.TableRequest.context:type_name -> crdeval.v1.EvaluationContext
+	26, // 1: crdeval.v1.TableRequest.objects:type_name -> crdeval.v1.Document
+	27, // 2: crdeval.v1.TableRequest.now:type_name -> google.protobuf.Timestamp
+	0,  // 3: crdeval.v1.TableRequest.row_object:type_name -> crdeval.v1.RowObject
+	1,  // 4: crdeval.v1.TableRequest.text:type_name -> crdeval.v1.TableText
+	26, // 5: crdeval.v1.TableResponse.table:type_name -> crdeval.v1.Document
+	28, // 6: crdeval.v1.TableResponse.rejection:type_name -> crdeval.v1.Rejection
+	25, // 7: crdeval.v1.SelectFieldsRequest.context:type_name -> crdeval.v1.EvaluationContext
+	26, // 8: crdeval.v1.SelectFieldsRequest.objects:type_name -> crdeval.v1.Document
+	29, // 9: crdeval.v1.SelectedFields.fields:type_name -> crdeval.v1.SelectableField
 	5,  // 10: crdeval.v1.SelectFieldsResult.selected:type_name -> crdeval.v1.SelectedFields
-	29, // 11: crdeval.v1.SelectFieldsResult.error:type_name -> google.rpc.Status
+	30, // 11: crdeval.v1.SelectFieldsResult.error:type_name -> google.rpc.Status
 	6,  // 12: crdeval.v1.SelectFieldsResponse.results:type_name -> crdeval.v1.SelectFieldsResult
-	27, // 13: crdeval.v1.SelectFieldsResponse.rejection:type_name -> crdeval.v1.Rejection
-	25, // 14: crdeval.v1.GetScaleRequest.object:type_name -> crdeval.v1.Document
-	25, // 15: crdeval.v1.GetScaleRequest.crds:type_name -> crdeval.v1.Document
-	25, // 16: crdeval.v1.GetScaleResponse.scale:type_name -> crdeval.v1.Document
-	27, // 17: crdeval.v1.GetScaleResponse.rejection:type_name -> crdeval.v1.Rejection
-	25, // 18: crdeval.v1.SetScaleRequest.object:type_name -> crdeval.v1.Document
-	25, // 19: crdeval.v1.SetScaleRequest.scale:type_name -> crdeval.v1.Document
-	25, // 20: crdeval.v1.SetScaleRequest.crds:type_name -> crdeval.v1.Document
-	25, // 21: crdeval.v1.SetScaleResponse.object:type_name -> crdeval.v1.Document
-	27, // 22: crdeval.v1.SetScaleResponse.rejection:type_name -> crdeval.v1.Rejection
-	30, // 23: crdeval.v1.SetScaleResponse.warnings:type_name -> crdeval.v1.Warning
-	31, // 24: crdeval.v1.SetScaleResponse.violations:type_name -> crdeval.v1.Violation
-	25, // 25: crdeval.v1.GetOpenApiResponse.document:type_name -> crdeval.v1.Document
-	25, // 26: crdeval.v1.DiscoverResponse.document:type_name -> crdeval.v1.Document
-	25, // 27: crdeval.v1.GetCrdObjectResponse.document:type_name -> crdeval.v1.Document
-	25, // 28: crdeval.v1.ResetFields.fields:type_name -> crdeval.v1.Document
+	28, // 13: crdeval.v1.SelectFieldsResponse.rejection:type_name -> crdeval.v1.Rejection
+	25, // 14: crdeval.v1.GetScaleRequest.context:type_name -> crdeval.v1.EvaluationContext
+	26, // 15: crdeval.v1.GetScaleRequest.object:type_name -> crdeval.v1.Document
+	26, // 16: crdeval.v1.GetScaleResponse.scale:type_name -> crdeval.v1.Document
+	28, // 17: crdeval.v1.GetScaleResponse.rejection:type_name -> crdeval.v1.Rejection
+	25, // 18: crdeval.v1.SetScaleRequest.context:type_name -> crdeval.v1.EvaluationContext
+	26, // 19: crdeval.v1.SetScaleRequest.object:type_name -> crdeval.v1.Document
+	26, // 20: crdeval.v1.SetScaleRequest.scale:type_name -> crdeval.v1.Document
+	26, // 21: crdeval.v1.SetScaleResponse.object:type_name -> crdeval.v1.Document
+	28, // 22: crdeval.v1.SetScaleResponse.rejection:type_name -> crdeval.v1.Rejection
+	31, // 23: crdeval.v1.SetScaleResponse.warnings:type_name -> crdeval.v1.Warning
+	32, // 24: crdeval.v1.SetScaleResponse.violations:type_name -> crdeval.v1.Violation
+	26, // 25: crdeval.v1.GetOpenApiResponse.document:type_name -> crdeval.v1.Document
+	26, // 26: crdeval.v1.DiscoverResponse.document:type_name -> crdeval.v1.Document
+	26, // 27: crdeval.v1.GetCrdObjectResponse.document:type_name -> crdeval.v1.Document
+	26, // 28: crdeval.v1.ResetFields.fields:type_name -> crdeval.v1.Document
 	19, // 29: crdeval.v1.VersionFieldManagement.reset_fields:type_name -> crdeval.v1.ResetFields
 	21, // 30: crdeval.v1.GetFieldManagementResponse.versions:type_name -> crdeval.v1.VersionFieldManagement
 	20, // 31: crdeval.v1.GetFieldManagementResponse.replicas_paths:type_name -> crdeval.v1.ReplicasPath

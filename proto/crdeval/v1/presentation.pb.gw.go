@@ -44,13 +44,13 @@ func request_PresentationService_Table_0(ctx context.Context, marshaler runtime.
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
-	val, ok := pathParams["catalog"]
+	val, ok := pathParams["context.catalog"]
 	if !ok {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "catalog")
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "context.catalog")
 	}
-	protoReq.Catalog, err = runtime.String(val)
+	err = runtime.PopulateFieldFromPath(&protoReq, "context.catalog", val)
 	if err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "catalog", err)
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "context.catalog", err)
 	}
 	if req.Body != nil {
 		_, _ = io.Copy(io.Discard, req.Body)
@@ -68,13 +68,13 @@ func local_request_PresentationService_Table_0(ctx context.Context, marshaler ru
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
-	val, ok := pathParams["catalog"]
+	val, ok := pathParams["context.catalog"]
 	if !ok {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "catalog")
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "context.catalog")
 	}
-	protoReq.Catalog, err = runtime.String(val)
+	err = runtime.PopulateFieldFromPath(&protoReq, "context.catalog", val)
 	if err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "catalog", err)
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "context.catalog", err)
 	}
 	msg, err := server.Table(ctx, &protoReq)
 	return msg, metadata, err
@@ -89,13 +89,13 @@ func request_PresentationService_SelectFields_0(ctx context.Context, marshaler r
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
-	val, ok := pathParams["catalog"]
+	val, ok := pathParams["context.catalog"]
 	if !ok {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "catalog")
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "context.catalog")
 	}
-	protoReq.Catalog, err = runtime.String(val)
+	err = runtime.PopulateFieldFromPath(&protoReq, "context.catalog", val)
 	if err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "catalog", err)
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "context.catalog", err)
 	}
 	if req.Body != nil {
 		_, _ = io.Copy(io.Discard, req.Body)
@@ -113,13 +113,13 @@ func local_request_PresentationService_SelectFields_0(ctx context.Context, marsh
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
-	val, ok := pathParams["catalog"]
+	val, ok := pathParams["context.catalog"]
 	if !ok {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "catalog")
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "context.catalog")
 	}
-	protoReq.Catalog, err = runtime.String(val)
+	err = runtime.PopulateFieldFromPath(&protoReq, "context.catalog", val)
 	if err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "catalog", err)
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "context.catalog", err)
 	}
 	msg, err := server.SelectFields(ctx, &protoReq)
 	return msg, metadata, err
@@ -134,13 +134,13 @@ func request_PresentationService_GetScale_0(ctx context.Context, marshaler runti
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
-	val, ok := pathParams["catalog"]
+	val, ok := pathParams["context.catalog"]
 	if !ok {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "catalog")
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "context.catalog")
 	}
-	protoReq.Catalog, err = runtime.String(val)
+	err = runtime.PopulateFieldFromPath(&protoReq, "context.catalog", val)
 	if err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "catalog", err)
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "context.catalog", err)
 	}
 	if req.Body != nil {
 		_, _ = io.Copy(io.Discard, req.Body)
@@ -158,13 +158,13 @@ func local_request_PresentationService_GetScale_0(ctx context.Context, marshaler
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
-	val, ok := pathParams["catalog"]
+	val, ok := pathParams["context.catalog"]
 	if !ok {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "catalog")
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "context.catalog")
 	}
-	protoReq.Catalog, err = runtime.String(val)
+	err = runtime.PopulateFieldFromPath(&protoReq, "context.catalog", val)
 	if err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "catalog", err)
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "context.catalog", err)
 	}
 	msg, err := server.GetScale(ctx, &protoReq)
 	return msg, metadata, err
@@ -179,13 +179,13 @@ func request_PresentationService_SetScale_0(ctx context.Context, marshaler runti
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
-	val, ok := pathParams["catalog"]
+	val, ok := pathParams["context.catalog"]
 	if !ok {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "catalog")
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "context.catalog")
 	}
-	protoReq.Catalog, err = runtime.String(val)
+	err = runtime.PopulateFieldFromPath(&protoReq, "context.catalog", val)
 	if err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "catalog", err)
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "context.catalog", err)
 	}
 	if req.Body != nil {
 		_, _ = io.Copy(io.Discard, req.Body)
@@ -203,13 +203,13 @@ func local_request_PresentationService_SetScale_0(ctx context.Context, marshaler
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
-	val, ok := pathParams["catalog"]
+	val, ok := pathParams["context.catalog"]
 	if !ok {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "catalog")
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "context.catalog")
 	}
-	protoReq.Catalog, err = runtime.String(val)
+	err = runtime.PopulateFieldFromPath(&protoReq, "context.catalog", val)
 	if err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "catalog", err)
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "context.catalog", err)
 	}
 	msg, err := server.SetScale(ctx, &protoReq)
 	return msg, metadata, err
@@ -811,7 +811,7 @@ func RegisterPresentationServiceHandlerServer(ctx context.Context, mux *runtime.
 		var stream runtime.ServerTransportStream
 		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
 		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/crdeval.v1.PresentationService/Table", runtime.WithHTTPPathPattern("/v1/catalogs/{catalog}:table"))
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/crdeval.v1.PresentationService/Table", runtime.WithHTTPPathPattern("/v1/catalogs/{context.catalog}:table"))
 		if err != nil {
 			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
 			return
@@ -831,7 +831,7 @@ func RegisterPresentationServiceHandlerServer(ctx context.Context, mux *runtime.
 		var stream runtime.ServerTransportStream
 		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
 		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/crdeval.v1.PresentationService/SelectFields", runtime.WithHTTPPathPattern("/v1/catalogs/{catalog}:selectFields"))
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/crdeval.v1.PresentationService/SelectFields", runtime.WithHTTPPathPattern("/v1/catalogs/{context.catalog}:selectFields"))
 		if err != nil {
 			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
 			return
@@ -851,7 +851,7 @@ func RegisterPresentationServiceHandlerServer(ctx context.Context, mux *runtime.
 		var stream runtime.ServerTransportStream
 		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
 		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/crdeval.v1.PresentationService/GetScale", runtime.WithHTTPPathPattern("/v1/catalogs/{catalog}:getScale"))
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/crdeval.v1.PresentationService/GetScale", runtime.WithHTTPPathPattern("/v1/catalogs/{context.catalog}:getScale"))
 		if err != nil {
 			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
 			return
@@ -871,7 +871,7 @@ func RegisterPresentationServiceHandlerServer(ctx context.Context, mux *runtime.
 		var stream runtime.ServerTransportStream
 		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
 		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/crdeval.v1.PresentationService/SetScale", runtime.WithHTTPPathPattern("/v1/catalogs/{catalog}:setScale"))
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/crdeval.v1.PresentationService/SetScale", runtime.WithHTTPPathPattern("/v1/catalogs/{context.catalog}:setScale"))
 		if err != nil {
 			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
 			return
@@ -1089,7 +1089,7 @@ func RegisterPresentationServiceHandlerClient(ctx context.Context, mux *runtime.
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
 		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/crdeval.v1.PresentationService/Table", runtime.WithHTTPPathPattern("/v1/catalogs/{catalog}:table"))
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/crdeval.v1.PresentationService/Table", runtime.WithHTTPPathPattern("/v1/catalogs/{context.catalog}:table"))
 		if err != nil {
 			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
 			return
@@ -1106,7 +1106,7 @@ func RegisterPresentationServiceHandlerClient(ctx context.Context, mux *runtime.
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
 		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/crdeval.v1.PresentationService/SelectFields", runtime.WithHTTPPathPattern("/v1/catalogs/{catalog}:selectFields"))
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/crdeval.v1.PresentationService/SelectFields", runtime.WithHTTPPathPattern("/v1/catalogs/{context.catalog}:selectFields"))
 		if err != nil {
 			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
 			return
@@ -1123,7 +1123,7 @@ func RegisterPresentationServiceHandlerClient(ctx context.Context, mux *runtime.
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
 		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/crdeval.v1.PresentationService/GetScale", runtime.WithHTTPPathPattern("/v1/catalogs/{catalog}:getScale"))
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/crdeval.v1.PresentationService/GetScale", runtime.WithHTTPPathPattern("/v1/catalogs/{context.catalog}:getScale"))
 		if err != nil {
 			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
 			return
@@ -1140,7 +1140,7 @@ func RegisterPresentationServiceHandlerClient(ctx context.Context, mux *runtime.
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
 		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/crdeval.v1.PresentationService/SetScale", runtime.WithHTTPPathPattern("/v1/catalogs/{catalog}:setScale"))
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/crdeval.v1.PresentationService/SetScale", runtime.WithHTTPPathPattern("/v1/catalogs/{context.catalog}:setScale"))
 		if err != nil {
 			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
 			return
@@ -1374,10 +1374,10 @@ func (m response_PresentationService_GetCrdObject_0) XXX_ResponseBody() interfac
 }
 
 var (
-	pattern_PresentationService_Table_0              = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "catalogs", "catalog"}, "table"))
-	pattern_PresentationService_SelectFields_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "catalogs", "catalog"}, "selectFields"))
-	pattern_PresentationService_GetScale_0           = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "catalogs", "catalog"}, "getScale"))
-	pattern_PresentationService_SetScale_0           = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "catalogs", "catalog"}, "setScale"))
+	pattern_PresentationService_Table_0              = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "catalogs", "context.catalog"}, "table"))
+	pattern_PresentationService_SelectFields_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "catalogs", "context.catalog"}, "selectFields"))
+	pattern_PresentationService_GetScale_0           = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "catalogs", "context.catalog"}, "getScale"))
+	pattern_PresentationService_SetScale_0           = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "catalogs", "context.catalog"}, "setScale"))
 	pattern_PresentationService_GetOpenApi_0         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2, 2, 3, 1, 0, 4, 1, 5, 4}, []string{"v1", "catalogs", "catalog", "openapi", "spec"}, ""))
 	pattern_PresentationService_GetOpenApi_1         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2, 2, 3, 1, 0, 4, 1, 5, 4, 2, 5, 1, 0, 4, 1, 5, 6, 1, 0, 4, 1, 5, 7}, []string{"v1", "catalogs", "catalog", "openapi", "spec", "apis", "group", "version"}, ""))
 	pattern_PresentationService_Discover_0           = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2, 2, 3}, []string{"v1", "catalogs", "catalog", "apis"}, ""))

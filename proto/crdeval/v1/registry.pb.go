@@ -220,7 +220,7 @@ type Catalog struct {
 	// How much the catalog uses. The quotas of the catalog apply to it and to `crd_count`.
 	Usage *CatalogUsage `protobuf:"bytes,6,opt,name=usage,proto3" json:"usage,omitempty"`
 	// The quotas of the catalog. Absent for a catalog without quotas.
-	Quota         *CatalogQuota `protobuf:"bytes,7,opt,name=quota,proto3" json:"quota,omitempty"` // Field 8 is free for `builtin_kinds`: whether the catalog includes the kinds that Kubernetes itself has.
+	Quota         *CatalogQuota `protobuf:"bytes,7,opt,name=quota,proto3" json:"quota,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2663,7 +2663,7 @@ type CreateCatalogRequest struct {
 	// The name of the new catalog, a DNS-1123 label. Required.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
 	// See Catalog.kubernetes. Default: empty.
-	Kubernetes    string `protobuf:"bytes,2,opt,name=kubernetes,proto3" json:"kubernetes,omitempty"` // Field 3 is free for `builtin_kinds`. See Catalog.
+	Kubernetes    string `protobuf:"bytes,2,opt,name=kubernetes,proto3" json:"kubernetes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

@@ -410,7 +410,7 @@ func (c *doorCase) register(t *testing.T) {
 // checkQuery and streamQuery select strict field validation.
 const (
 	checkQuery  = "/crds:check?fieldValidation=FIELD_VALIDATION_STRICT"
-	streamQuery = ":admitStream?options.fieldValidation=FIELD_VALIDATION_STRICT&options.completeMetadata=true"
+	streamQuery = ":admitStream?context.options.fieldValidation=FIELD_VALIDATION_STRICT&context.options.completeMetadata=true"
 )
 
 // yamlDoor is REST with the file as the body.
@@ -468,7 +468,7 @@ func (c *doorCase) inJSON() string {
 	var items []string
 	manifests := c.file.Manifests
 	if c.json != "" {
-		items, manifests = []string{`{"object": ` + c.json + `}`}, nil
+		items, manifests = []string{`{"create": {"object": ` + c.json + `}}`}, nil
 	}
 	for _, m := range manifests {
 		text := m.Document.JSON
@@ -483,9 +483,9 @@ func (c *doorCase) inJSON() string {
 		if c.isCRD {
 			return b.String()
 		}
-		items = append(items, `{"object": `+b.String()+`}`)
+		items = append(items, `{"create": {"object": `+b.String()+`}}`)
 	}
-	return `{"options": {"fieldValidation": "FIELD_VALIDATION_STRICT", "completeMetadata": true}, "items": [` + strings.Join(items, ",\n") + `]}`
+	return `{"context": {"options": {"fieldValidation": "FIELD_VALIDATION_STRICT", "completeMetadata": true}}, "items": [` + strings.Join(items, ",\n") + `]}`
 }
 
 // placeInJSON replaces the position of a finding by the one in inJSON, with a search of its own.
@@ -493,7 +493,7 @@ func (c *doorCase) placeInJSON(f *doorFinding) {
 	if f.at == "-" || f.kind == engine.TypeSyntax { // a syntax error has no pointer
 		return
 	}
-	prefix, pointer := fmt.Sprintf("/items/%d/object", c.manifestAt(f.at)), strings.TrimPrefix(f.pointer, "-")
+	prefix, pointer := fmt.Sprintf("/items/%d/create/object", c.manifestAt(f.at)), strings.TrimPrefix(f.pointer, "-")
 	if c.isCRD {
 		prefix = ""
 	}

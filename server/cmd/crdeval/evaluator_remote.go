@@ -98,10 +98,7 @@ func (e *remoteEvaluator) setRules(ctx context.Context, rules *workspace.Manifes
 		j.Accepted = answer.GetAccepted()
 		j.takeConversion(answer.GetReport())
 	} else {
-		request := &crdevalv1.ValidateRequest{Catalog: e.catalog}
-		for _, document := range append(e.inline(crds[0]), rules.JSON()) {
-			request.Crds = append(request.Crds, crdeval.Document(document))
-		}
+		request := &crdevalv1.ValidateRequest{Context: e.evaluationContext(nil, append(e.inline(crds[0]), rules.JSON())...)}
 		if _, err := e.Evaluation().Validate(ctx, request); err != nil {
 			return nil, e.manifestError(err)
 		}
@@ -122,7 +119,7 @@ func (e *remoteEvaluator) admit(
 	options := crdeval.AdmitOptions{Evaluation: optionsMessage(o)}
 	options.Evaluation.ItemTimeout = durationpb.New(limit)
 	for _, crd := range crdsOf(list) {
-		var items []*crdevalv1.EvaluationItem
+		var items []*crdevalv1.WriteItem
 		var of []int // indexes in list
 		for i, q := range list {
 			if q.crd == crd {
@@ -182,23 +179,25 @@ func crdsOf(list []question) (crds []*workspace.CRD) {
 }
 
 // itemMessage returns the message of a question.
-func itemMessage(q *question) *crdevalv1.EvaluationItem {
-	m := &crdevalv1.EvaluationItem{}
+func itemMessage(q *question) *crdevalv1.WriteItem {
+	m := &crdevalv1.WriteItem{}
 	if q.crd != nil {
 		m.Crd = q.crd.Name
 	}
 	switch w := q.write.(type) {
 	case engine.Create:
-		m.Object, m.Namespace = toDocument(w.Object), w.Namespace
+		m.Namespace = w.Namespace
+		m.Operation = &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: toDocument(w.Object)}}
 	case engine.Update:
-		m.Object = toDocument(w.Object)
-		if !w.Old.Absent() {
-			m.OldObject = toDocument(w.Old)
-		}
-		m.Subresource, m.Namespace = w.Subresource, w.Namespace
+		m.Namespace = w.Namespace
+		m.Operation = &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{
+			Object: toDocument(w.Object), OldObject: toDocument(w.Old), Subresource: w.Subresource,
+		}}
 	case engine.Patch:
-		m.Patch = &crdevalv1.ObjectPatch{Type: patchTypeMessages[w.Type], Patch: toDocument(w.Body)}
-		m.OldObject, m.Subresource, m.Namespace = toDocument(w.Old), w.Subresource, w.Namespace
+		m.Namespace = w.Namespace
+		m.Operation = &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{
+			Type: patchTypeMessages[w.Type], Patch: toDocument(w.Body), OldObject: toDocument(w.Old), Subresource: w.Subresource,
+		}}
 	}
 	return m
 }
@@ -219,10 +218,8 @@ func (e *remoteEvaluator) table(
 	rows := []json.RawMessage{}
 	for len(objects) > 0 {
 		request := &crdevalv1.TableRequest{
-			Catalog: e.catalog, Version: version, Now: timestamppb.New(now), RowObject: crdevalv1.RowObject_ROW_OBJECT_METADATA,
-		}
-		for _, document := range e.inline(crd) {
-			request.Crds = append(request.Crds, crdeval.Document(document))
+			Context: e.evaluationContext(nil, e.inline(crd)...), Version: version, Now: timestamppb.New(now),
+			RowObject: crdevalv1.RowObject_ROW_OBJECT_METADATA,
 		}
 		capacity := limits.GetMaxMessageBytes()/2 - int64(proto.Size(request))
 		for ; len(objects) > 0 && len(request.Objects) < int(limits.GetMaxBatchItems()); objects = objects[1:] {

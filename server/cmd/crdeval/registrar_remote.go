@@ -37,6 +37,15 @@ func (g *inlineCRDs) documents() (all [][]byte) {
 	return all
 }
 
+// evaluationContext returns the context of a request with these options that brings documents.
+func (s *service) evaluationContext(o *crdevalv1.EvaluationOptions, inline ...[]byte) *crdevalv1.EvaluationContext {
+	c := &crdevalv1.EvaluationContext{Catalog: s.catalog, Options: o}
+	for _, document := range inline {
+		c.Crds = append(c.Crds, crdeval.Document(document))
+	}
+	return c
+}
+
 // client returns a client whose requests bring the CRDs of the run.
 func (s *service) client() *crdeval.Client { return s.With(s.given.documents()...) }
 
@@ -106,6 +115,6 @@ func (s *service) checkRules(
 			Catalog: s.catalog, Crd: rules.CRD, Rules: toDocument(rules.Document), ValidateOnly: true})
 	}
 	_, err := s.Evaluation().Validate(ctx, &crdevalv1.ValidateRequest{
-		Catalog: s.catalog, Crds: []*crdevalv1.Document{crdeval.Document(crd.JSON()), crdeval.Document(rules.JSON())}})
+		Context: s.evaluationContext(nil, crd.JSON(), rules.JSON())})
 	return &crdevalv1.SetConversionResponse{Accepted: err == nil}, err
 }

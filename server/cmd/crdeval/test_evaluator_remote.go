@@ -30,7 +30,7 @@ func (e *remoteSuite) Admit(
 ) (*engine.Verdict, error) {
 	sent := itemMessage(&question{write: w})
 	sent.Crd = e.names[groupKind{workspace.GroupOf(apiVersion), kind}]
-	results, err := e.client().AdmitItems(ctx, []*crdevalv1.EvaluationItem{sent},
+	results, err := e.client().AdmitItems(ctx, []*crdevalv1.WriteItem{sent},
 		crdeval.AdmitOptions{Evaluation: optionsMessage(o)})
 	if err == nil {
 		err = results[0].Err
@@ -45,10 +45,10 @@ func (e *remoteSuite) Admit(
 func (e *remoteSuite) ReadStored(
 	ctx context.Context, apiVersion, kind string, object []byte, o engine.ValidateOptions,
 ) ([]engine.FieldChange, *engine.Verdict, error) {
-	sent := &crdevalv1.EvaluationItem{
+	sent := &crdevalv1.ObjectItem{
 		Crd: e.names[groupKind{workspace.GroupOf(apiVersion), kind}], Object: crdeval.Document(object),
 	}
-	read, err := e.client().ReadItems(ctx, []*crdevalv1.EvaluationItem{sent}, crdeval.ReadOptions{})
+	read, err := e.client().ReadItems(ctx, []*crdevalv1.ObjectItem{sent}, crdeval.ReadOptions{})
 	if err == nil {
 		err = read[0].Err
 	}
@@ -58,11 +58,11 @@ func (e *remoteSuite) ReadStored(
 	if rejection := read[0].GetRejection(); rejection != nil {
 		return nil, nil, errors.New(rejection.GetMessage())
 	}
-	sent.Object = read[0].GetObject()
-	request := &crdevalv1.ValidateRequest{Catalog: e.Catalog(), Items: []*crdevalv1.EvaluationItem{sent},
-		Options: validateOptionsMessage(o), AsGiven: o.AsGiven}
-	for _, document := range e.given.documents() {
-		request.Crds = append(request.Crds, crdeval.Document(document))
+	write := crdeval.Create(read[0].GetObject().GetJson())
+	write.Crd = sent.GetCrd()
+	request := &crdevalv1.ValidateRequest{
+		Context: e.evaluationContext(validateOptionsMessage(o), e.given.documents()...), Items: []*crdevalv1.WriteItem{write},
+		AsGiven: o.AsGiven,
 	}
 	answer, err := e.Evaluation().Validate(ctx, request)
 	if err == nil {

@@ -18,11 +18,11 @@ func (s *service) convert(ctx context.Context, version string, objects []*worksp
 		return nil, s.fail("", err)
 	}
 	all := s.transformed(results)
-	var items []*crdevalv1.EvaluationItem
+	var items []*crdevalv1.WriteItem
 	var of []int // indexes in all
 	for i, t := range all {
 		if t.err == nil && workspace.VersionOf(objects[i].APIVersion) != version {
-			items, of = append(items, &crdevalv1.EvaluationItem{Object: crdeval.Document(t.object)}), append(of, i)
+			items, of = append(items, crdeval.Create(t.object)), append(of, i)
 		}
 	}
 	verdicts, err := client.ValidateItems(ctx, items, validateOptionsMessage(validAtTarget))

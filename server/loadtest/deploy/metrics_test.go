@@ -131,7 +131,7 @@ func scrapeServer(t *testing.T) string {
 		}
 		return string(text)
 	}
-	call(http.MethodPost, "/v1/catalogs/default:validate", `{"items": [{"object": {"apiVersion": "a/v1", "kind": "None"}}]}`)
+	call(http.MethodPost, "/v1/catalogs/default:validate", `{"items": [{"create": {"object": {"apiVersion": "a/v1", "kind": "None"}}}]}`)
 	call(http.MethodPost, "/v1/catalogs/none:validate", `{"items": []}`)
 	return call(http.MethodGet, "/metrics", "")
 }

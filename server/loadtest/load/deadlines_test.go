@@ -20,8 +20,8 @@ func deadlines(l *load) {
 	s := l.launch(launch{flags: []string{"--store=memory"}})
 	pattern := "^[ab]*a" + strings.Repeat("[ab]{1000}", 10) + "x$"
 	l.register(s, "default", schemaCRD("Regex", fmt.Sprintf(`{type: object, properties: {spec: {type: string, pattern: %q}}}`, pattern)))
-	validate := &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.EvaluationItem{{
-		Object: crdeval.Document(object("Regex", `"`+strings.Repeat("a", 58<<10)+`"`)),
+	validate := &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: []*crdevalv1.WriteItem{{
+		Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: crdeval.Document(object("Regex", `"`+strings.Repeat("a", 58<<10)+`"`))}},
 	}}}
 	check := &crdevalv1.CheckCrdRequest{Catalog: "default", Manifest: crdeval.Document(heavyCRD("Heavy", 3500))}
 	slow := func(when string) {
@@ -90,7 +90,7 @@ func (l *load) overGRPC(s *server, method string, request proto.Message) func() 
 // overREST returns a function that makes a call with the deadline and reads the answer.
 func (l *load) overREST(s *server, request *crdevalv1.ValidateRequest) func() string {
 	l.Helper()
-	body := fmt.Sprintf(`{"items": [{"object": %s}]}`, request.GetItems()[0].GetObject().GetJson())
+	body := fmt.Sprintf(`{"items": [{"create": {"object": %s}}]}`, request.GetItems()[0].GetCreate().GetObject().GetJson())
 	return func() string {
 		r, err := http.NewRequestWithContext(l.Context(), http.MethodPost, "http://"+s.http+"/v1/catalogs/default:validate", strings.NewReader(body))
 		if err != nil {

@@ -18,7 +18,7 @@ const maxMemory = 512 << 20
 // neighbour is a normal caller with a connection and a catalog of its own.
 type neighbour struct {
 	*crdeval.Client
-	items []*crdevalv1.EvaluationItem
+	items []*crdevalv1.WriteItem
 }
 
 // neighbour returns a caller that validates CronTabs, n in a call.
@@ -53,7 +53,7 @@ func (l *load) crontabs(c *crdeval.Client, n int) *neighbour {
 	}
 	all := &neighbour{Client: c}
 	for range n {
-		all.items = append(all.items, &crdevalv1.EvaluationItem{Object: crdeval.Document(object)})
+		all.items = append(all.items, &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: crdeval.Document(object)}}})
 	}
 	return all
 }

@@ -30,11 +30,11 @@ func overload(l *load) {
 	s := l.launch(how)
 	tiny := l.neighbour(s, "default", 100).items
 	l.register(s, "default", schemaCRD("Route", `{type: object, properties: {spec: `+routesSchema+`}}`))
-	var routes []*crdevalv1.EvaluationItem
+	var routes []*crdevalv1.WriteItem
 	for range 100 {
-		routes = append(routes, &crdevalv1.EvaluationItem{Object: crdeval.Document(object("Route", routesSpec(40)))})
+		routes = append(routes, &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: crdeval.Document(object("Route", routesSpec(40)))}}})
 	}
-	large := []*crdevalv1.EvaluationItem{{Object: crdeval.Document(object("Route", routesSpec(400)))}}
+	large := []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: crdeval.Document(object("Route", routesSpec(400)))}}}}
 	// A rejection costs 5 to 9 µs, the accepted call 0.05 ms (tiny), 0.15 ms (6 KiB), 1 ms (60 KiB) or more.
 	for _, k := range []overloadKind{
 		{"gRPC, one object of 60 KiB", large, dialWires, bound{90, 0}},
@@ -54,7 +54,7 @@ func overload(l *load) {
 // overloadKind is one kind of calls.
 type overloadKind struct {
 	name    string
-	items   []*crdevalv1.EvaluationItem
+	items   []*crdevalv1.WriteItem
 	dial    func(*server, proto.Message, func(time.Time, string, bool)) (overloadClient, error)
 	goodput bound
 }
@@ -81,7 +81,7 @@ func routesSpec(n int) string {
 // throughput once more: the speed of many machines changes within minutes. The latency at full use is that with the
 // most callers of which no call is rejected.
 func (l *load) overloadOf(s *server, k overloadKind) {
-	request := &crdevalv1.ValidateRequest{Catalog: "default", Items: k.items}
+	request := &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: k.items}
 	best, full := &answers{}, &answers{}
 	for _, callers := range []int{4, 16, 64} {
 		a := l.inClosedLoop(s, k, request, callers, l.span(5*time.Second, 500*time.Millisecond))

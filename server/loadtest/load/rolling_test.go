@@ -154,8 +154,8 @@ func (f *fleet) run(client *crdeval.Client) map[string]*outcome {
 
 // rest validates an object at one replica after the other until one serves it.
 func (f *fleet) rest(ctx context.Context) error {
-	const body = `{"items": [{"object": {"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "a",
-"namespace": "b"}, "spec": {"cronSpec": "* * * * *", "image": "a", "replicas": 1}}}]}`
+	const body = `{"items": [{"create": {"object": {"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "a",
+"namespace": "b"}, "spec": {"cronSpec": "* * * * *", "image": "a", "replicas": 1}}}}]}`
 	var last error
 	for attempt := range 30 {
 		if attempt > 0 {
@@ -216,7 +216,7 @@ func (f *fleet) registers(client *crdeval.Client) func(context.Context) error {
 
 // stream returns a function that sends a stream of items. It continues a stream that ends early at the first item
 // without a result, as docs/api.md describes.
-func (f *fleet) stream(client *crdeval.Client, item *crdevalv1.EvaluationItem) func(context.Context) error {
+func (f *fleet) stream(client *crdeval.Client, item *crdevalv1.WriteItem) func(context.Context) error {
 	const length = 400
 	return func(ctx context.Context) error {
 		done := 0
@@ -248,8 +248,8 @@ func (f *fleet) stream(client *crdeval.Client, item *crdevalv1.EvaluationItem) f
 }
 
 // paced yields an item every few milliseconds.
-func paced(item *crdevalv1.EvaluationItem, n int) iter.Seq[*crdevalv1.EvaluationItem] {
-	return func(yield func(*crdevalv1.EvaluationItem) bool) {
+func paced(item *crdevalv1.WriteItem, n int) iter.Seq[*crdevalv1.WriteItem] {
+	return func(yield func(*crdevalv1.WriteItem) bool) {
 		for range n {
 			time.Sleep(3 * time.Millisecond)
 			if !yield(item) {

@@ -36,9 +36,9 @@ func attackSlowReaders(ctx context.Context, l *load, grpc, http string) error {
 
 // amplified has 1,000 objects, which are 61 KiB together.
 func amplified() *crdevalv1.DefaultRequest {
-	request := &crdevalv1.DefaultRequest{Catalog: "default"}
+	request := &crdevalv1.DefaultRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}}
 	for range 1000 {
-		request.Items = append(request.Items, &crdevalv1.EvaluationItem{Object: crdeval.Document([]byte(
+		request.Items = append(request.Items, &crdevalv1.ObjectItem{Object: crdeval.Document([]byte(
 			`{"apiVersion":"a.dev/v1","kind":"Amplifier","metadata":{"name":"a"}}`))})
 	}
 	return request

@@ -36,7 +36,7 @@ type mix struct {
 	parts  []part
 	total  int
 	slow   []byte
-	items  []*crdevalv1.EvaluationItem
+	items  []*crdevalv1.WriteItem
 }
 
 type part struct {
@@ -98,8 +98,8 @@ func (m *mix) call(ctx context.Context) error {
 // validate validates 1 to 40 objects, of which some are invalid.
 func (m *mix) validate(ctx context.Context) error {
 	items := slices.Clone(m.items[:1+rand.IntN(len(m.items))])
-	items[0] = &crdevalv1.EvaluationItem{Object: crdeval.Document([]byte(
-		`{"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "a", "namespace": "b"}, "spec": {"replicas": "x"}}`))}
+	items[0] = &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: crdeval.Document([]byte(
+		`{"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "a", "namespace": "b"}, "spec": {"replicas": "x"}}`))}}}
 	_, err := m.client.ValidateItems(ctx, items, nil)
 	return err
 }
@@ -107,7 +107,7 @@ func (m *mix) validate(ctx context.Context) error {
 // large admits an object with up to 20,000 labels of an inline CRD.
 func (m *mix) large(ctx context.Context) error {
 	client := m.client.With(schemaCRD("Large", `{type: object, properties: {spec: {type: array, items: {type: object, properties: {a: {type: integer, default: 1}}}}}}`))
-	_, err := client.Admit(ctx, crdeval.Write{New: object("Large", "["+repeated("{}", 1+rand.IntN(20_000), ",")+"]")})
+	_, err := client.Admit(ctx, crdeval.Create(object("Large", "["+repeated("{}", 1+rand.IntN(20_000), ",")+"]")))
 	return err
 }
 

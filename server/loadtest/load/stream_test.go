@@ -97,13 +97,13 @@ func template(t *testing.T, path string) (before, after []byte) {
 }
 
 // items yields n objects with different names.
-func items(n int, before, after []byte) iter.Seq[*crdevalv1.EvaluationItem] {
-	return func(yield func(*crdevalv1.EvaluationItem) bool) {
+func items(n int, before, after []byte) iter.Seq[*crdevalv1.WriteItem] {
+	return func(yield func(*crdevalv1.WriteItem) bool) {
 		for i := range n {
 			text := make([]byte, 0, len(before)+len(after)+8)
 			text = strconv.AppendInt(append(append(text, before...), 'c'), int64(i), 10)
 			text = append(text, after...)
-			if !yield(&crdevalv1.EvaluationItem{Object: crdeval.Document(text)}) {
+			if !yield(&crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: crdeval.Document(text)}}}) {
 				return
 			}
 		}

@@ -30,7 +30,7 @@ type service struct {
 }
 
 func (s *service) Validate(ctx context.Context, r *crdevalv1.ValidateRequest) (*crdevalv1.ValidateResponse, error) {
-	s.ctx, s.object = ctx, r.GetItems()[0].GetObject().GetJson()
+	s.ctx, s.object = ctx, r.GetItems()[0].GetCreate().GetObject().GetJson()
 	return &crdevalv1.ValidateResponse{Results: []*crdevalv1.VerdictResult{{}, {}}}, s.err
 }
 
@@ -90,8 +90,8 @@ func start(t *testing.T, o Options) (*service, *Conn) {
 }
 
 func request(object []byte) *crdevalv1.ValidateRequest {
-	return &crdevalv1.ValidateRequest{Items: []*crdevalv1.EvaluationItem{
-		{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: object}}},
+	return &crdevalv1.ValidateRequest{Items: []*crdevalv1.WriteItem{
+		{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: object}}}}},
 	}}
 }
 

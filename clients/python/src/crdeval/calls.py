@@ -57,14 +57,18 @@ def several(values: Iterable[R]) -> Iterable[R]:
     return values
 
 
-def items(writes: Iterable[Text | Write]) -> list[evaluation_pb2.EvaluationItem]:
-    """Returns the items of writes. A document is the creation of its object."""
-    return [item(w) for w in several(writes)]
+def write_item(write: Text | Write) -> evaluation_pb2.WriteItem:
+    """Returns the item of a write. A document is the creation of its object."""
+    if isinstance(write, Write):
+        return write.item()
+    return evaluation_pb2.WriteItem(create=evaluation_pb2.Create(object=to_proto(write)))
 
 
-def item(write: Text | Write) -> evaluation_pb2.EvaluationItem:
-    """Returns the item of a write."""
-    return write.item() if isinstance(write, Write) else evaluation_pb2.EvaluationItem(object=to_proto(write))
+def object_item(value: Text | Write) -> evaluation_pb2.ObjectItem:
+    """Returns the item of an object that a call transforms."""
+    if isinstance(value, Write):
+        raise TypeError("the call transforms objects: give a document, not a Write")
+    return evaluation_pb2.ObjectItem(object=to_proto(value))
 
 
 class Source:

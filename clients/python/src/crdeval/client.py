@@ -14,7 +14,18 @@ from google.rpc import status_pb2
 
 from crdeval import blocking_transport as transport
 from crdeval import registry, results, streams
-from crdeval.calls import PAGE_SIZE, RetryPolicy, Source, batch_end, item, items, metadata, positive, remaining, several
+from crdeval.calls import (
+    PAGE_SIZE,
+    RetryPolicy,
+    Source,
+    batch_end,
+    metadata,
+    object_item,
+    positive,
+    remaining,
+    several,
+    write_item,
+)
 from crdeval.documents import Text, Write, to_proto
 from crdeval.errors import CrdevalError, CrdRejectedError
 from crdeval.results import Crd, CrdEvent, Registered, Registration, Result, Transformed, Verdict
@@ -72,7 +83,7 @@ class Client:
         timeout: float | None = None,
     ) -> list[Result[Verdict]]:
         """Returns for each object or write whether an API server would accept it. `crds` are inline CRDs."""
-        head = evaluation_pb2.ValidateRequest(**self._head(crds, options=options))
+        head = evaluation_pb2.ValidateRequest(context=self._context(crds, options))
         return self._verdicts(self._evaluation.Validate, head, objects, timeout)
 
     def admit(
@@ -84,36 +95,36 @@ class Client:
         timeout: float | None = None,
     ) -> list[Result[Verdict]]:
         """Runs each write through the whole write path of an API server. Nothing is stored."""
-        head = evaluation_pb2.AdmitRequest(**self._head(crds, options=options))
+        head = evaluation_pb2.AdmitRequest(context=self._context(crds, options))
         return self._verdicts(self._evaluation.Admit, head, writes, timeout)
 
     def prune(
         self,
-        objects: Iterable[Text | Write],
+        objects: Iterable[Text],
         *,
         options: evaluation_pb2.EvaluationOptions | None = None,
         crds: Sequence[Text] = (),
         timeout: float | None = None,
     ) -> list[Result[Transformed]]:
         """Removes the unknown fields of each object, and does nothing else."""
-        head = evaluation_pb2.PruneRequest(**self._head(crds, options=options))
+        head = evaluation_pb2.PruneRequest(context=self._context(crds, options))
         return self._transformed(self._evaluation.Prune, head, objects, timeout)
 
     def default(
         self,
-        objects: Iterable[Text | Write],
+        objects: Iterable[Text],
         *,
         options: evaluation_pb2.EvaluationOptions | None = None,
         crds: Sequence[Text] = (),
         timeout: float | None = None,
     ) -> list[Result[Transformed]]:
         """Adds the defaults to each object, and does nothing else."""
-        head = evaluation_pb2.DefaultRequest(**self._head(crds, options=options))
+        head = evaluation_pb2.DefaultRequest(context=self._context(crds, options))
         return self._transformed(self._evaluation.Default, head, objects, timeout)
 
     def read(
         self,
-        objects: Iterable[Text | Write],
+        objects: Iterable[Text],
         *,
         version: str = "",
         options: evaluation_pb2.EvaluationOptions | None = None,
@@ -121,13 +132,13 @@ class Client:
         timeout: float | None = None,
     ) -> list[Result[Transformed]]:
         """Returns each stored object as an API server reads it, at `version` or at its own version."""
-        head = evaluation_pb2.ReadRequest(**self._head(crds, options=options, target_version=version))
+        head = evaluation_pb2.ReadRequest(context=self._context(crds, options), target_version=version)
         return self._transformed(self._evaluation.Read, head, objects, timeout)
 
     def convert(
         self,
         version: str,
-        objects: Iterable[Text | Write],
+        objects: Iterable[Text],
         *,
         options: evaluation_pb2.EvaluationOptions | None = None,
         crds: Sequence[Text] = (),
@@ -136,7 +147,7 @@ class Client:
         """Converts each object to a version of its CRD."""
         if not version:
             raise ValueError("the version to convert to is missing")
-        head = evaluation_pb2.ConvertRequest(**self._head(crds, options=options, target_version=version))
+        head = evaluation_pb2.ConvertRequest(context=self._context(crds, options), target_version=version)
         return self._transformed(self._evaluation.Convert, head, objects, timeout)
 
     def admit_stream(
@@ -152,7 +163,7 @@ class Client:
 
         A message has `at_once` writes. Use 1 if writes arrive slowly and each needs an immediate result.
         """
-        first = evaluation_pb2.AdmitStreamRequest(**self._head(crds, options=options))
+        first = evaluation_pb2.AdmitStreamRequest(context=self._context(crds, options))
         for result in self._stream(self._evaluation.AdmitStream, first, writes, at_once, timeout):
             yield results.verdict(result)
 
@@ -167,7 +178,7 @@ class Client:
         timeout: float | None = None,
     ) -> Iterator[Result[Transformed]]:
         """Reads any number of stored objects, as `admit_stream` admits writes."""
-        first = evaluation_pb2.ReadStreamRequest(**self._head(crds, options=options, target_version=version))
+        first = evaluation_pb2.ReadStreamRequest(context=self._context(crds, options), target_version=version)
         for result in self._stream(self._evaluation.ReadStream, first, objects, at_once, timeout):
             yield results.transformed(result)
 
@@ -255,9 +266,13 @@ class Client:
         """Returns the time at which a method must end."""
         return time.monotonic() + positive(self._timeout if timeout is None else timeout)
 
-    def _head(self, crds: Iterable[Text], **fields: Any) -> dict[str, Any]:
-        """Returns the fields of an evaluation request."""
-        return {**fields, "crds": list(map(to_proto, several(crds))), "catalog": self._catalog, "at_least": self.token}
+    def _context(
+        self, crds: Iterable[Text], options: evaluation_pb2.EvaluationOptions | None
+    ) -> evaluation_pb2.EvaluationContext:
+        """Returns the context of an evaluation request."""
+        return evaluation_pb2.EvaluationContext(
+            catalog=self._catalog, crds=map(to_proto, several(crds)), at_least=self.token, options=options
+        )
 
     def _call(self, method: Any, request: Message, end: float) -> Any:
         """Makes a unary call, repeats it while the server is overloaded, and keeps the token of a write."""
@@ -286,12 +301,12 @@ class Client:
     def _verdicts(
         self, method: Any, head: Message, writes: Iterable[Text | Write], timeout: float | None
     ) -> list[Result[Verdict]]:
-        return self._batches(method, head, items(writes), results.verdict, "verdicts", timeout)
+        return self._batches(method, head, list(map(write_item, several(writes))), results.verdict, "verdicts", timeout)
 
     def _transformed(
-        self, method: Any, head: Message, objects: Iterable[Text | Write], timeout: float | None
+        self, method: Any, head: Message, objects: Iterable[Text], timeout: float | None
     ) -> list[Result[Transformed]]:
-        return self._batches(method, head, items(objects), results.transformed, "transformed", timeout)
+        return self._batches(method, head, list(map(object_item, several(objects))), results.transformed, "transformed", timeout)
 
     def _batches(
         self,
@@ -342,7 +357,8 @@ def _requests(first: Message, writes: transport.Writes, at_once: int, source: So
     try:
         streams.check_at_once(at_once)
         yield first
-        some: list[evaluation_pb2.EvaluationItem] = []
+        some: list[Message] = []
+        item = write_item if isinstance(first, evaluation_pb2.AdmitStreamRequest) else object_item
         size = 0
         for write in transport.each(writes):
             some.append(item(write))

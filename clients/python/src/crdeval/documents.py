@@ -56,27 +56,31 @@ class Write:
     namespace: str = ""
     name: str = ""
 
-    def item(self) -> evaluation_pb2.EvaluationItem:
+    def item(self) -> evaluation_pb2.WriteItem:
         """Returns the message that is sent."""
         if (self.object, self.merge_patch, self.json_patch).count(None) != 2:
             raise ValueError("a write needs exactly one of object, merge_patch and json_patch")
-        item = evaluation_pb2.EvaluationItem(
-            crd=self.crd,
-            version=self.version,
-            namespace=self.namespace,
-            name=self.name,
-            subresource=self.subresource,
-        )
-        if self.object is not None:
-            item.object.CopyFrom(to_proto(self.object))
-        if self.old is not None:
-            item.old_object.CopyFrom(to_proto(self.old))
-        if self.merge_patch is not None:
-            item.patch.type = evaluation_pb2.PATCH_TYPE_MERGE
-            item.patch.patch.CopyFrom(to_proto(self.merge_patch))
-        if self.json_patch is not None:
-            item.patch.type = evaluation_pb2.PATCH_TYPE_JSON
-            item.patch.patch.CopyFrom(to_proto(self.json_patch))
+        item = evaluation_pb2.WriteItem(crd=self.crd, version=self.version, namespace=self.namespace, name=self.name)
+        old = None if self.old is None else to_proto(self.old)
+        if self.merge_patch is not None or self.json_patch is not None:
+            merge = self.merge_patch is not None
+            patch = self.merge_patch if self.merge_patch is not None else self.json_patch
+            item.patch.CopyFrom(
+                evaluation_pb2.Patch(
+                    type=evaluation_pb2.PATCH_TYPE_MERGE if merge else evaluation_pb2.PATCH_TYPE_JSON,
+                    patch=to_proto(patch or ""),
+                    old_object=old,
+                    subresource=self.subresource,
+                )
+            )
+        elif old is not None or self.subresource:
+            item.update.CopyFrom(
+                evaluation_pb2.Update(
+                    object=to_proto(self.object or ""), old_object=old, subresource=self.subresource
+                )
+            )
+        else:
+            item.create.object.CopyFrom(to_proto(self.object or ""))
         return item
 
 

@@ -12,7 +12,7 @@ the stream is raised as grpc.RpcError after the results of the earlier items.
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 import grpc
 
@@ -25,10 +25,12 @@ ITEMS_AT_ONCE = 100
 BYTES_AT_ONCE = 1 << 20
 """Bytes of items in one message. A single item may have more."""
 
+I = TypeVar("I", evaluation_pb2.WriteItem, evaluation_pb2.ObjectItem)
+
 
 def admit(
     channel: grpc.Channel,
-    items: Iterable[evaluation_pb2.EvaluationItem],
+    items: Iterable[evaluation_pb2.WriteItem],
     *,
     catalog: str = "default",
     options: evaluation_pb2.EvaluationOptions | None = None,
@@ -46,7 +48,9 @@ def admit(
     """
     check_at_once(at_once)
     first = evaluation_pb2.AdmitStreamRequest(
-        catalog=catalog, options=options, crds=crds, stage=stage, include=include, at_least=at_least
+        context=evaluation_pb2.EvaluationContext(catalog=catalog, options=options, crds=crds, at_least=at_least),
+        stage=stage,
+        include=include,
     )
     messages = (evaluation_pb2.AdmitStreamRequest(items=some) for some in _messages(items, at_once))
     call = evaluation_pb2_grpc.EvaluationServiceStub(channel).AdmitStream(
@@ -57,7 +61,7 @@ def admit(
 
 def read(
     channel: grpc.Channel,
-    items: Iterable[evaluation_pb2.EvaluationItem],
+    items: Iterable[evaluation_pb2.ObjectItem],
     *,
     catalog: str = "default",
     target_version: str = "",
@@ -72,7 +76,9 @@ def read(
     """Yields each object as an API server reads it from storage, at target_version or at its own version."""
     check_at_once(at_once)
     first = evaluation_pb2.ReadStreamRequest(
-        catalog=catalog, options=options, crds=crds, target_version=target_version, include=include, at_least=at_least
+        context=evaluation_pb2.EvaluationContext(catalog=catalog, options=options, crds=crds, at_least=at_least),
+        target_version=target_version,
+        include=include,
     )
     messages = (evaluation_pb2.ReadStreamRequest(items=some) for some in _messages(items, at_once))
     call = evaluation_pb2_grpc.EvaluationServiceStub(channel).ReadStream(
@@ -87,8 +93,8 @@ def check_at_once(at_once: int) -> None:
         raise ValueError(f"at_once is {at_once}: it is 1 to {ITEMS_AT_ONCE}")
 
 
-def _messages(items: Iterable[evaluation_pb2.EvaluationItem], at_once: int) -> Iterator[list[evaluation_pb2.EvaluationItem]]:
-    some: list[evaluation_pb2.EvaluationItem] = []
+def _messages(items: Iterable[I], at_once: int) -> Iterator[list[I]]:
+    some: list[I] = []
     size = 0
     for item in items:
         some.append(item)

@@ -22,38 +22,41 @@ BYTES_AT_ONCE = 32 << 20
 """Bytes of items in one call: half of the default limit of a server."""
 
 
-def create(new: bytes) -> evaluation_pb2.EvaluationItem:
+def create(new: bytes) -> evaluation_pb2.WriteItem:
     """Returns the item for the creation of an object."""
-    return evaluation_pb2.EvaluationItem(object=document(new))
+    return evaluation_pb2.WriteItem(create=evaluation_pb2.Create(object=document(new)))
 
 
-def update(old: bytes, new: bytes, *, subresource: str = "") -> evaluation_pb2.EvaluationItem:
+def update(old: bytes, new: bytes, *, subresource: str = "") -> evaluation_pb2.WriteItem:
     """Returns the item for an update of a stored object.
 
     `subresource` is "", "status" or "scale". With "scale", `new` is an autoscaling/v1 Scale.
     """
-    return evaluation_pb2.EvaluationItem(old_object=document(old), object=document(new), subresource=subresource)
+    change = evaluation_pb2.Update(object=document(new), old_object=document(old), subresource=subresource)
+    return evaluation_pb2.WriteItem(update=change)
 
 
 def patch(
     old: bytes, *, merge: bytes | None = None, operations: bytes | None = None, subresource: str = ""
-) -> evaluation_pb2.EvaluationItem:
+) -> evaluation_pb2.WriteItem:
     """Returns the item for a patch of a stored object.
 
     `merge` is a merge patch (RFC 7386), `operations` is a JSON patch (RFC 6902). Exactly one is required.
     """
     if (merge is None) == (operations is None):
         raise ValueError("give merge or operations")
-    if merge is not None:
-        change = evaluation_pb2.ObjectPatch(type=evaluation_pb2.PATCH_TYPE_MERGE, patch=document(merge))
-    else:
-        change = evaluation_pb2.ObjectPatch(type=evaluation_pb2.PATCH_TYPE_JSON, patch=document(operations or b""))
-    return evaluation_pb2.EvaluationItem(old_object=document(old), patch=change, subresource=subresource)
+    change = evaluation_pb2.Patch(
+        type=evaluation_pb2.PATCH_TYPE_JSON if merge is None else evaluation_pb2.PATCH_TYPE_MERGE,
+        patch=document((operations if merge is None else merge) or b""),
+        old_object=document(old),
+        subresource=subresource,
+    )
+    return evaluation_pb2.WriteItem(patch=change)
 
 
 def admit(
     channel: grpc.Channel,
-    items: Iterable[evaluation_pb2.EvaluationItem],
+    items: Iterable[evaluation_pb2.WriteItem],
     *,
     catalog: str = "default",
     options: evaluation_pb2.EvaluationOptions | None = None,
@@ -72,12 +75,15 @@ def admit(
     """
     stub = evaluation_pb2_grpc.EvaluationServiceStub(channel)
     results: list[evaluation_pb2.VerdictResult] = []
-    batch: list[evaluation_pb2.EvaluationItem] = []
+    batch: list[evaluation_pb2.WriteItem] = []
     size = 0
 
     def send() -> None:
         request = evaluation_pb2.AdmitRequest(
-            catalog=catalog, items=batch, options=options, crds=crds, stage=stage, include=include
+            context=evaluation_pb2.EvaluationContext(catalog=catalog, options=options, crds=crds),
+            items=batch,
+            stage=stage,
+            include=include,
         )
         try:
             answer = stub.Admit(request, timeout=timeout, metadata=sent(metadata))
@@ -117,7 +123,7 @@ def table(
 ) -> str:
     """Returns the objects as `kubectl get` prints them. All go in one call. `crd` is required without objects."""
     request = presentation_pb2.TableRequest(
-        catalog=catalog,
+        context=evaluation_pb2.EvaluationContext(catalog=catalog),
         crd=crd,
         version=version,
         objects=[document(o) for o in objects],

@@ -16,7 +16,7 @@ import { type Status, StatusSchema } from "../gen/google/rpc/status_pb.js";
 import { connectError, CrdevalError, partial, type Results } from "../error.js";
 import { JsonSyntaxError } from "../json.js";
 import { remaining } from "../retry.js";
-import { textOf } from "./body.js";
+import { type Format, textOf } from "./body.js";
 
 type List = "items" | "entries";
 
@@ -114,7 +114,7 @@ function groupsOf(method: DescMethod, list: List, elements: unknown[], results: 
   const groups: Group[] = [];
   elements.forEach((element, i) => {
     const documents = documentsOf(element);
-    const formats = new Set(documents.map((d) => d.content.case ?? "json"));
+    const formats = new Set(documents.map(formatOf));
     const format = formats.has("yaml") ? "yaml" : "json";
     const last = groups.find((g) => g.format === "json" && (list === "items" || g === groups.at(-1)));
     const error = formats.size > 1 ? statusOf(list, mixed) : unreadable(documents, list);
@@ -128,6 +128,10 @@ function groupsOf(method: DescMethod, list: List, elements: unknown[], results: 
   });
   // Without elements, the server still checks the other fields.
   return groups.length > 0 ? groups : [{ format: "json", indexes: [] }];
+}
+
+function formatOf(document: Pick<Document, "content">): Format {
+  return document.content.case === "json" || document.content.case === undefined ? "json" : "yaml";
 }
 
 const mixed = "over REST, the documents of an item must be all JSON or all YAML: use gRPC, or convert them";
@@ -162,7 +166,7 @@ function failed(method: DescMethod, value: Status): unknown {
 function unreadable(documents: Document[], list: List): Status | undefined {
   try {
     for (const { content } of documents) {
-      textOf({ format: content.case ?? "json", bytes: content.value ?? new Uint8Array() });
+      textOf({ format: formatOf({ content }), content: content.value ?? "" });
     }
     return undefined;
   } catch (error) {

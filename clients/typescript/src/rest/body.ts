@@ -17,7 +17,7 @@ export interface Origin {
 
 interface Embedded {
   readonly format: Format;
-  readonly bytes: Uint8Array;
+  readonly content: string | Uint8Array;
 }
 
 /** embedded returns the document that a message is in protobuf's JSON, or undefined if the message is another one. */
@@ -26,10 +26,19 @@ export function embedded(tree: Tree): Embedded | undefined {
     return undefined;
   }
   const [[format, value] = [], ...others] = Object.entries(tree);
-  if ((format !== "json" && format !== "yaml") || typeof value !== "string" || others.length > 0) {
+  if (typeof value !== "string" || others.length > 0) {
     return undefined;
   }
-  return { format, bytes: base64Decode(value) };
+  switch (format) {
+    case "json":
+      return { format, content: base64Decode(value) };
+    case "yaml":
+      return { format, content: value };
+    case "rawYaml":
+      return { format: "yaml", content: base64Decode(value) };
+    default:
+      return undefined;
+  }
 }
 
 /** formatsOf returns the formats of all documents in a message. */
@@ -52,7 +61,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 export function textOf(document: Embedded): string {
   let text: string;
   try {
-    text = decoder.decode(document.bytes);
+    text = typeof document.content === "string" ? document.content : decoder.decode(document.content);
   } catch {
     throw new SyntaxError("the document is not UTF-8");
   }

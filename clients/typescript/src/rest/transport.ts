@@ -30,6 +30,9 @@ export interface RestOptions {
 
 type Message = { [key: string]: Tree };
 
+/** The paths of the documents that positions of results refer to. */
+const bodies = ["items.*.object", "items.*.create.object", "items.*.update.object", "entries.*.manifest"];
+
 /**
  * RestTransport makes each call of the generated clients as one REST request, with the path that the protos declare.
  * Browsers cannot send and receive at the same time. Therefore it has no bidirectional streams.
@@ -120,7 +123,8 @@ export class RestTransport implements Transport {
     const decoded = decode(method.output, text);
     const results = (decoded as { results?: unknown[] }).results;
     results?.forEach((result, i) => {
-      rebase(result, origins.get(`items.${i}.object`) ?? origins.get(`entries.${i}.manifest`));
+      const body = bodies.map((path) => origins.get(path.replace("*", String(i)))).find((o) => o !== undefined);
+      rebase(result, body);
     });
     return decoded;
   }
@@ -132,21 +136,20 @@ export class RestTransport implements Transport {
     message: Message,
     origins?: BodyWriter["origins"],
   ): Promise<Response> {
-    const rest = { ...message };
-    const { rule, path } = ruleOf(method, rest);
+    const { rule, path } = ruleOf(method, message);
+    let rest = message;
     const url =
       this.base +
       path.replace(variable, (_, name: string) => {
-        const field = fieldOf(method, name);
-        const value = rest[field];
-        delete rest[field];
+        const value = valueAt(message, name);
+        rest = without(rest, name.split("."));
         if (typeof value !== "string" || value === "") {
           throw new ConnectError(`${name} is empty: it is required`, Code.InvalidArgument);
         }
         return encodeURIComponent(value);
       });
     const init: RequestInit = { method: (rule.pattern.case ?? "get").toUpperCase(), headers: limits.headers };
-    let query: Message = rest;
+    let query: Message = { ...rest };
     if (rule.body === "*") {
       query = {};
       const used = only(formatsOf(rest));
@@ -183,19 +186,31 @@ function checkUrl(text: string, token: string | undefined): void {
 }
 
 /** variable matches a variable of a path. */
-const variable = /\{(\w+)\}/g;
+const variable = /\{([\w.]+)\}/g;
 
 /** ruleOf returns the last rule of a method whose path has only variables that are set, or the first rule. */
 function ruleOf(method: DescMethod, message: Message): { rule: HttpRule; path: string } {
   const first = getOption(method, http);
   const rules = [first, ...first.additionalBindings].map((rule) => ({ rule, path: String(rule.pattern.value) }));
-  const set = (path: string) => [...path.matchAll(variable)].every(([, name]) => message[fieldOf(method, name ?? "")]);
+  const set = (path: string) => [...path.matchAll(variable)].every(([, name]) => valueAt(message, name ?? ""));
   return rules.filter(({ path }) => set(path)).at(-1) ?? rules[0]!;
 }
 
-/** fieldOf returns the name of a field in JSON. */
-function fieldOf(method: DescMethod, name: string): string {
-  return method.input.fields.find((f) => f.name === name)?.jsonName ?? name;
+/** valueAt returns the value of a variable, such as context.catalog. The names of variables are the same in JSON. */
+function valueAt(message: Message, variable: string): Tree | undefined {
+  return variable
+    .split(".")
+    .reduce<Tree | undefined>((value, name) => (isObject(value) ? value[name] : undefined), message);
+}
+
+/** without returns a message without a field, and without the messages that are empty then. */
+function without(message: Message, [name = "", ...inner]: string[]): Message {
+  const { [name]: value, ...others } = message;
+  if (inner.length === 0 || !isObject(value)) {
+    return others;
+  }
+  const rest = without(value, inner);
+  return Object.keys(rest).length === 0 ? others : { ...others, [name]: rest };
 }
 
 /** only returns the format of the documents of a request. */

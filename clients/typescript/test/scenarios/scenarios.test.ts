@@ -111,21 +111,21 @@ test(`${transport}: presentation`, { timeout: 60_000 }, async () => {
   await client.register([document("gauges")]);
   const now = { seconds: 1_800_000_000n };
   const numbers = toDocument(document("numbers"));
-  const table = await presentation.table({ catalog, objects: [numbers], now, rowObject: RowObject.OBJECT });
+  const table = await presentation.table({ context: { catalog }, objects: [numbers], now, rowObject: RowObject.OBJECT });
   assert.match(textOf(table.table) ?? "", /"kind":"Table".*"cells":\["numbers",.*"id":9007199254740993/);
-  const printed = await presentation.table({ catalog, objects: [numbers], now, text: { namespaces: true } });
+  const printed = await presentation.table({ context: { catalog }, objects: [numbers], now, text: { namespaces: true } });
   assert.equal(printed.text, "NAMESPACE   NAME      AGE\ndefault     numbers   \n");
-  await assert.rejects(presentation.table({ catalog, objects: [toDocument(document("other-kind"))] }), (e) => {
+  await assert.rejects(presentation.table({ context: { catalog }, objects: [toDocument(document("other-kind"))] }), (e) => {
     const { code, reason } = CrdevalError.from(e) as CrdevalError;
     return code === "NOT_FOUND" && reason === "CRD_NOT_FOUND";
   });
-  await assert.rejects(presentation.table({ catalog, objects: [toDocument(document("unreadable"))] }), (e) => {
+  await assert.rejects(presentation.table({ context: { catalog }, objects: [toDocument(document("unreadable"))] }), (e) => {
     const { code, reason } = CrdevalError.from(e) as CrdevalError;
     return code === "INVALID_ARGUMENT" && reason === "OBJECT_UNREADABLE";
   });
-  const scale = await presentation.getScale({ catalog, object: numbers });
+  const scale = await presentation.getScale({ context: { catalog }, object: numbers });
   assert.equal(scale.rejection?.code, 404);
-  const selected = await presentation.selectFields({ catalog, objects: [numbers], selector: "metadata.name=numbers" });
+  const selected = await presentation.selectFields({ context: { catalog }, objects: [numbers], selector: "metadata.name=numbers" });
   assert.ok(selected.results[0]?.result.case === "selected" && selected.results[0].result.value.matches);
   const group = await presentation.discover({ catalog, group: "scenarios.example.com" });
   assert.match(textOf(group.document) ?? "", /"kind":"APIGroup"/);
@@ -262,8 +262,9 @@ function writeOf(item: string | Item): Write {
         : old !== undefined
           ? updateObject(old, document(object ?? ""), o)
           : createObject(objectOf({ object: object ?? "", padding: padding ?? 0 }));
-  if (old === undefined) {
-    delete write.item.oldObject;
+  const { operation } = write.item;
+  if (old === undefined && operation.case === "patch") {
+    delete operation.value.oldObject;
   }
   return write;
 }

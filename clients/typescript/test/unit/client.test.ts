@@ -4,7 +4,7 @@ import { Code, ConnectError, type ConnectRouter, createRouterTransport } from "@
 import { BaseClient, type CommonOptions, CrdevalError, type DocumentInput, updateObject } from "../../src/node.js";
 import { fitting } from "../../src/client.js";
 import { textOf } from "../../src/document.js";
-import { EvaluationService, type EvaluationItem } from "../../src/gen/crdeval/v1/evaluation_pb.js";
+import { EvaluationService, type WriteItem } from "../../src/gen/crdeval/v1/evaluation_pb.js";
 import { RegistryService, WatchEventType } from "../../src/gen/crdeval/v1/registry_pb.js";
 import { ServerService } from "../../src/gen/crdeval/v1/server_pb.js";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../src/gen/google/rpc/error_details_pb.js";
@@ -29,8 +29,9 @@ function overloaded(delayMs: number): ConnectError {
 }
 
 /** echo answers each item with its name as the revision. */
-function echo(items: EvaluationItem[]) {
-  const revision = (i: EvaluationItem) => (JSON.parse(textOf(i.object) ?? "{}") as { n: number }).n.toString();
+function echo(items: WriteItem[]) {
+  const objectOf = ({ operation: o }: WriteItem) => (o.case === "create" ? textOf(o.value.object) : undefined);
+  const revision = (i: WriteItem) => (JSON.parse(objectOf(i) ?? "{}") as { n: number }).n.toString();
   return {
     results: items.map((i) => ({
       result: { case: "verdict" as const, value: { allowed: true, revision: revision(i) } },
@@ -281,10 +282,10 @@ test("streams have any number of items and end with their source", async () => {
   const client = new TestClient((router) => {
     router.service(EvaluationService, {
       async *admitStream(messages) {
-        let catalog = "default";
+        let catalog: string | undefined = "default";
         for await (const m of messages) {
-          assert.equal(m.catalog, catalog);
-          catalog = "";
+          assert.equal(m.context?.catalog, catalog);
+          catalog = undefined;
           sizes.push(m.items.length);
           yield echo(m.items);
         }
@@ -415,5 +416,6 @@ test("arguments of a wrong type or range are errors", async () => {
   await assert.rejects(async () => client.validate([], { fieldValidation: "strict" as "STRICT" }), RangeError);
   await assert.rejects(async () => client.validate([], { itemTimeoutMs: NaN }), RangeError);
   await assert.rejects(client.convert("", []), RangeError);
-  assert.equal(textOf(updateObject({ a: 9007199254740993n }, "b: 1").item.oldObject), '{"a":9007199254740993}');
+  const { operation } = updateObject({ a: 9007199254740993n }, "b: 1").item;
+  assert.equal(operation.case === "update" && textOf(operation.value.oldObject), '{"a":9007199254740993}');
 });

@@ -84,7 +84,7 @@ test("each YAML document has a request of its own", async () => {
     sent.map((s) => s.type),
     ["application/json", "application/yaml"],
   );
-  assert.equal(sent[1]?.body, '\n"items":\n  -\n    "object":\n      #\n      a: n\n"options": {}\n');
+  assert.equal(sent[1]?.body, '\n"items":\n  -\n    "create":\n      "object":\n        #\n        a: n\n"context":\n  "options": {}\n');
 });
 
 const overloaded: [string, number] = [
@@ -167,15 +167,15 @@ test("a YAML document gets no further line", async () => {
   const { client, sent } = served(() => [JSON.stringify({ results: [allowed] })]);
   await client.validate(["a: |+\n  x\n\n", "a: x", ""]);
   assert.deepEqual(
-    sent.map(({ body }) => /"object":\n(.*)"options"/s.exec(body)?.[1]),
-    ["      a: |+\n        x\n      \n", "      a: x\n", "\n"],
+    sent.map(({ body }) => /"object":\n(.*)"context"/s.exec(body)?.[1]),
+    ["        a: |+\n          x\n        \n", "        a: x\n", "\n"],
   );
 });
 
 test("only line feeds begin lines of a YAML document", async () => {
   const { client, sent } = served(() => [JSON.stringify({ results: [allowed] })]);
   await client.validate(["a: |\r\n  x\r\n  \u2028y\n"]);
-  assert.ok(sent[0]?.body.includes("      a: |\r\n        x\r\n        \u2028y\n"), sent[0]?.body);
+  assert.ok(sent[0]?.body.includes("        a: |\r\n          x\r\n          \u2028y\n"), sent[0]?.body);
 });
 
 test("a document that cannot be part of a body has its own error", async () => {
@@ -203,26 +203,26 @@ test("a body can be one field of a response", async () => {
     body.includes("text") ? ["NAME\na\n", 200, { "content-type": "text/plain; charset=utf-8" }] : [`${table}\n`],
   );
   const objects = [toDocument('{"a": 1.0}')];
-  const found = await client.presentation.table({ catalog: "c", objects });
+  const found = await client.presentation.table({ context: { catalog: "c" }, objects });
   assert.equal(textOf(found.table), table);
   assert.equal(sent[0]?.url, "/base/v1/catalogs/c:table");
   assert.ok(sent[0].body.includes('{"a": 1.0}'));
-  const { text, table: none } = await client.presentation.table({ catalog: "c", objects, text: {} });
+  const { text, table: none } = await client.presentation.table({ context: { catalog: "c" }, objects, text: {} });
   assert.deepEqual([text, none], ["NAME\na\n", undefined]);
   await assert.rejects(
-    client.presentation.table({ catalog: "c", objects: [toDocument("{")] }),
+    client.presentation.table({ context: { catalog: "c" }, objects: [toDocument("{")] }),
     (e) => (CrdevalError.from(e) as CrdevalError).reason === "OBJECT_UNREADABLE",
   );
 
   const warned = served(() => ['{"a":1}', 200, { warning: '299 - "a \\"b\\"", 299 - "c"' }]).client;
-  const set = await warned.presentation.setScale({ catalog: "c", object: toDocument("{}"), scale: toDocument("{}") });
+  const set = await warned.presentation.setScale({ context: { catalog: "c" }, object: toDocument("{}"), scale: toDocument("{}") });
   assert.deepEqual([textOf(set.object), set.warnings.map((w) => w.text)], ['{"a":1}', ['a "b"', "c"]]);
 });
 
 test("a rejection is a result, and other statuses are errors", async () => {
   const status = { kind: "Status", status: "Failure", message: "no scale", reason: "NotFound", code: 404 };
   const { client } = served(() => [JSON.stringify(status), 404]);
-  const { rejection } = await client.presentation.getScale({ catalog: "c", object: toDocument("{}") });
+  const { rejection } = await client.presentation.getScale({ context: { catalog: "c" }, object: toDocument("{}") });
   assert.deepEqual([rejection?.code, rejection?.reason, rejection?.message], [404, "NotFound", "no scale"]);
   await assert.rejects(client.presentation.discover({ catalog: "c", group: "a" }), (e) => {
     const error = CrdevalError.from(e) as CrdevalError;

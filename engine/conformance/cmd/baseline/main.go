@@ -94,8 +94,8 @@ func (e *evaluator) Admit(ctx context.Context, r *crdevalv1.AdmitRequest) (*crde
 	return &crdevalv1.AdmitResponse{Results: result(v)}, nil
 }
 
-func item(items []*crdevalv1.EvaluationItem) engine.Create {
-	return engine.Create{Version: "v1", Object: engine.JSON(items[0].GetObject().GetJson())}
+func item(items []*crdevalv1.WriteItem) engine.Create {
+	return engine.Create{Version: "v1", Object: engine.JSON(items[0].GetCreate().GetObject().GetJson())}
 }
 
 func result(v *engine.Verdict) []*crdevalv1.VerdictResult {

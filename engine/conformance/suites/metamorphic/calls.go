@@ -137,55 +137,42 @@ type evaluated struct {
 
 // evaluate returns a result for each item.
 func (c *client) evaluate(ctx context.Context, e *evaluation) (results []proto.Message, err error) {
-	options := &crdevalv1.EvaluationOptions{FieldValidation: validations[e.validation], WithStatus: true}
-	var items []*crdevalv1.EvaluationItem
-	for _, it := range e.items {
-		items = append(items, c.item(it))
+	about := &crdevalv1.EvaluationContext{
+		Catalog: e.catalog, AtLeast: e.atLeast,
+		Options: &crdevalv1.EvaluationOptions{FieldValidation: validations[e.validation], WithStatus: true},
 	}
-	var crds []*crdevalv1.Document
 	for _, m := range e.inline {
-		crds = append(crds, c.document(m))
+		about.Crds = append(about.Crds, c.document(m))
+	}
+	var writes []*crdevalv1.WriteItem
+	var objects []*crdevalv1.ObjectItem
+	for _, it := range e.items {
+		writes, objects = append(writes, c.write(it)), append(objects, c.object(it))
 	}
 	switch {
 	case e.stream && e.call == callAdmit:
-		return c.admitStream(ctx, &crdevalv1.AdmitStreamRequest{
-			Catalog: e.catalog, Options: options, Crds: crds, AtLeast: e.atLeast,
-		}, items)
+		return c.admitStream(ctx, &crdevalv1.AdmitStreamRequest{Context: about}, writes)
 	case e.stream && e.call == callRead:
-		return c.readStream(ctx, &crdevalv1.ReadStreamRequest{
-			Catalog: e.catalog, Options: options, Crds: crds, AtLeast: e.atLeast, TargetVersion: e.target,
-		}, items)
+		return c.readStream(ctx, &crdevalv1.ReadStreamRequest{Context: about, TargetVersion: e.target}, objects)
 	}
 	switch e.call {
 	case callValidate:
-		m, err := c.evaluation.Validate(ctx, &crdevalv1.ValidateRequest{
-			Catalog: e.catalog, Items: items, Options: options, Crds: crds, AtLeast: e.atLeast,
-		})
+		m, err := c.evaluation.Validate(ctx, &crdevalv1.ValidateRequest{Context: about, Items: writes})
 		return messages(m.GetResults()), err
 	case callAdmit:
-		m, err := c.evaluation.Admit(ctx, &crdevalv1.AdmitRequest{
-			Catalog: e.catalog, Items: items, Options: options, Crds: crds, AtLeast: e.atLeast,
-		})
+		m, err := c.evaluation.Admit(ctx, &crdevalv1.AdmitRequest{Context: about, Items: writes})
 		return messages(m.GetResults()), err
 	case callPrune:
-		m, err := c.evaluation.Prune(ctx, &crdevalv1.PruneRequest{
-			Catalog: e.catalog, Items: items, Options: options, Crds: crds, AtLeast: e.atLeast,
-		})
+		m, err := c.evaluation.Prune(ctx, &crdevalv1.PruneRequest{Context: about, Items: objects})
 		return messages(m.GetResults()), err
 	case callDefault:
-		m, err := c.evaluation.Default(ctx, &crdevalv1.DefaultRequest{
-			Catalog: e.catalog, Items: items, Options: options, Crds: crds, AtLeast: e.atLeast,
-		})
+		m, err := c.evaluation.Default(ctx, &crdevalv1.DefaultRequest{Context: about, Items: objects})
 		return messages(m.GetResults()), err
 	case callRead:
-		m, err := c.evaluation.Read(ctx, &crdevalv1.ReadRequest{
-			Catalog: e.catalog, Items: items, Options: options, Crds: crds, AtLeast: e.atLeast, TargetVersion: e.target,
-		})
+		m, err := c.evaluation.Read(ctx, &crdevalv1.ReadRequest{Context: about, Items: objects, TargetVersion: e.target})
 		return messages(m.GetResults()), err
 	case callConvert:
-		m, err := c.evaluation.Convert(ctx, &crdevalv1.ConvertRequest{
-			Catalog: e.catalog, Items: items, Options: options, Crds: crds, AtLeast: e.atLeast, TargetVersion: e.target,
-		})
+		m, err := c.evaluation.Convert(ctx, &crdevalv1.ConvertRequest{Context: about, Items: objects, TargetVersion: e.target})
 		return messages(m.GetResults()), err
 	}
 	return nil, fmt.Errorf("no call %q", e.call)
@@ -206,19 +193,29 @@ var validations = map[string]crdevalv1.FieldValidation{
 	"Strict": crdevalv1.FieldValidation_FIELD_VALIDATION_STRICT,
 }
 
-// item returns the message of an item.
-func (c *client) item(it evaluated) *crdevalv1.EvaluationItem {
-	m := &crdevalv1.EvaluationItem{
-		Crd: it.CRD, Version: it.Version, Subresource: it.Subresource, Name: it.Name, Namespace: it.Namespace,
-		Revision: it.revision, OldObject: c.document(it.Old),
-	}
-	switch it.Patch {
-	case patchMerge:
-		m.Patch = &crdevalv1.ObjectPatch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: c.document(it.Object)}
-	case patchJSON:
-		m.Patch = &crdevalv1.ObjectPatch{Type: crdevalv1.PatchType_PATCH_TYPE_JSON, Patch: c.document(it.Object)}
+// object returns the message of an item of a call that transforms objects.
+func (c *client) object(it evaluated) *crdevalv1.ObjectItem {
+	return &crdevalv1.ObjectItem{Crd: it.CRD, Version: it.Version, Revision: it.revision, Object: c.document(it.Object)}
+}
+
+var patchTypes = map[string]crdevalv1.PatchType{
+	patchMerge: crdevalv1.PatchType_PATCH_TYPE_MERGE, patchJSON: crdevalv1.PatchType_PATCH_TYPE_JSON,
+}
+
+// write returns the message of an item of a call that evaluates writes.
+func (c *client) write(it evaluated) *crdevalv1.WriteItem {
+	m := &crdevalv1.WriteItem{Crd: it.CRD, Version: it.Version, Revision: it.revision, Name: it.Name, Namespace: it.Namespace}
+	switch body := c.document(it.Object); {
+	case it.Patch != "":
+		m.Operation = &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{
+			Type: patchTypes[it.Patch], Patch: body, OldObject: c.document(it.Old), Subresource: it.Subresource,
+		}}
+	case it.Old != nil || it.Subresource != "":
+		m.Operation = &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{
+			Object: body, OldObject: c.document(it.Old), Subresource: it.Subresource,
+		}}
 	default:
-		m.Object = c.document(it.Object)
+		m.Operation = &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: body}}
 	}
 	return m
 }
@@ -232,13 +229,13 @@ const (
 const maxStreamItems = 100
 
 func (c *client) admitStream(
-	ctx context.Context, first *crdevalv1.AdmitStreamRequest, items []*crdevalv1.EvaluationItem,
+	ctx context.Context, first *crdevalv1.AdmitStreamRequest, items []*crdevalv1.WriteItem,
 ) ([]proto.Message, error) {
 	s, err := c.evaluation.AdmitStream(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return exchange(s, items, func(part []*crdevalv1.EvaluationItem) *crdevalv1.AdmitStreamRequest {
+	return exchange(s, items, func(part []*crdevalv1.WriteItem) *crdevalv1.AdmitStreamRequest {
 		m := first
 		first = &crdevalv1.AdmitStreamRequest{}
 		m.Items = part
@@ -247,13 +244,13 @@ func (c *client) admitStream(
 }
 
 func (c *client) readStream(
-	ctx context.Context, first *crdevalv1.ReadStreamRequest, items []*crdevalv1.EvaluationItem,
+	ctx context.Context, first *crdevalv1.ReadStreamRequest, items []*crdevalv1.ObjectItem,
 ) ([]proto.Message, error) {
 	s, err := c.evaluation.ReadStream(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return exchange(s, items, func(part []*crdevalv1.EvaluationItem) *crdevalv1.ReadStreamRequest {
+	return exchange(s, items, func(part []*crdevalv1.ObjectItem) *crdevalv1.ReadStreamRequest {
 		m := first
 		first = &crdevalv1.ReadStreamRequest{}
 		m.Items = part
@@ -263,9 +260,9 @@ func (c *client) readStream(
 
 // exchange sends the items in several messages and receives their results. The first message has one item, so that a
 // stream has a second message with the second item.
-func exchange[Req, Res any](
-	s grpc.BidiStreamingClient[Req, Res], items []*crdevalv1.EvaluationItem,
-	request func([]*crdevalv1.EvaluationItem) *Req, resultsOf func(*Res) []proto.Message,
+func exchange[I, Req, Res any](
+	s grpc.BidiStreamingClient[Req, Res], items []I,
+	request func([]I) *Req, resultsOf func(*Res) []proto.Message,
 ) (results []proto.Message, err error) {
 	sent := make(chan error, 1)
 	go func() {

@@ -155,39 +155,83 @@ class RuleTrace(_message.Message):
     omitted_steps: int
     def __init__(self, pointer: _Optional[str] = ..., schema_pointer: _Optional[str] = ..., rule: _Optional[_Union[_violation_pb2.RuleRef, _Mapping]] = ..., outcome: _Optional[_Union[RuleOutcome, str]] = ..., skipped: _Optional[str] = ..., cost: _Optional[int] = ..., message: _Optional[str] = ..., steps: _Optional[_Iterable[_Union[TraceStep, _Mapping]]] = ..., omitted_steps: _Optional[int] = ...) -> None: ...
 
-class ObjectPatch(_message.Message):
-    __slots__ = ("type", "patch")
-    TYPE_FIELD_NUMBER: _ClassVar[int]
-    PATCH_FIELD_NUMBER: _ClassVar[int]
-    type: PatchType
-    patch: _document_pb2.Document
-    def __init__(self, type: _Optional[_Union[PatchType, str]] = ..., patch: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
+class Create(_message.Message):
+    __slots__ = ("object", "generated_name")
+    OBJECT_FIELD_NUMBER: _ClassVar[int]
+    GENERATED_NAME_FIELD_NUMBER: _ClassVar[int]
+    object: _document_pb2.Document
+    generated_name: str
+    def __init__(self, object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., generated_name: _Optional[str] = ...) -> None: ...
 
-class EvaluationItem(_message.Message):
-    __slots__ = ("crd", "version", "object", "old_object", "patch", "subresource", "revision", "namespace", "name", "generated_name", "old_object_decoded")
-    CRD_FIELD_NUMBER: _ClassVar[int]
-    VERSION_FIELD_NUMBER: _ClassVar[int]
+class Update(_message.Message):
+    __slots__ = ("object", "old_object", "old_object_decoded", "subresource")
     OBJECT_FIELD_NUMBER: _ClassVar[int]
     OLD_OBJECT_FIELD_NUMBER: _ClassVar[int]
-    PATCH_FIELD_NUMBER: _ClassVar[int]
+    OLD_OBJECT_DECODED_FIELD_NUMBER: _ClassVar[int]
     SUBRESOURCE_FIELD_NUMBER: _ClassVar[int]
+    object: _document_pb2.Document
+    old_object: _document_pb2.Document
+    old_object_decoded: bool
+    subresource: str
+    def __init__(self, object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., old_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., old_object_decoded: _Optional[bool] = ..., subresource: _Optional[str] = ...) -> None: ...
+
+class Patch(_message.Message):
+    __slots__ = ("type", "patch", "old_object", "old_object_decoded", "subresource")
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    PATCH_FIELD_NUMBER: _ClassVar[int]
+    OLD_OBJECT_FIELD_NUMBER: _ClassVar[int]
+    OLD_OBJECT_DECODED_FIELD_NUMBER: _ClassVar[int]
+    SUBRESOURCE_FIELD_NUMBER: _ClassVar[int]
+    type: PatchType
+    patch: _document_pb2.Document
+    old_object: _document_pb2.Document
+    old_object_decoded: bool
+    subresource: str
+    def __init__(self, type: _Optional[_Union[PatchType, str]] = ..., patch: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., old_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., old_object_decoded: _Optional[bool] = ..., subresource: _Optional[str] = ...) -> None: ...
+
+class WriteItem(_message.Message):
+    __slots__ = ("crd", "version", "revision", "namespace", "name", "create", "update", "patch")
+    CRD_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
-    GENERATED_NAME_FIELD_NUMBER: _ClassVar[int]
-    OLD_OBJECT_DECODED_FIELD_NUMBER: _ClassVar[int]
+    CREATE_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_FIELD_NUMBER: _ClassVar[int]
+    PATCH_FIELD_NUMBER: _ClassVar[int]
     crd: str
     version: str
-    object: _document_pb2.Document
-    old_object: _document_pb2.Document
-    patch: ObjectPatch
-    subresource: str
     revision: str
     namespace: str
     name: str
-    generated_name: str
-    old_object_decoded: bool
-    def __init__(self, crd: _Optional[str] = ..., version: _Optional[str] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., old_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., patch: _Optional[_Union[ObjectPatch, _Mapping]] = ..., subresource: _Optional[str] = ..., revision: _Optional[str] = ..., namespace: _Optional[str] = ..., name: _Optional[str] = ..., generated_name: _Optional[str] = ..., old_object_decoded: _Optional[bool] = ...) -> None: ...
+    create: Create
+    update: Update
+    patch: Patch
+    def __init__(self, crd: _Optional[str] = ..., version: _Optional[str] = ..., revision: _Optional[str] = ..., namespace: _Optional[str] = ..., name: _Optional[str] = ..., create: _Optional[_Union[Create, _Mapping]] = ..., update: _Optional[_Union[Update, _Mapping]] = ..., patch: _Optional[_Union[Patch, _Mapping]] = ...) -> None: ...
+
+class ObjectItem(_message.Message):
+    __slots__ = ("crd", "version", "revision", "object")
+    CRD_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    OBJECT_FIELD_NUMBER: _ClassVar[int]
+    crd: str
+    version: str
+    revision: str
+    object: _document_pb2.Document
+    def __init__(self, crd: _Optional[str] = ..., version: _Optional[str] = ..., revision: _Optional[str] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
+
+class EvaluationContext(_message.Message):
+    __slots__ = ("catalog", "crds", "at_least", "options")
+    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    CRDS_FIELD_NUMBER: _ClassVar[int]
+    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
+    OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    catalog: str
+    crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
+    at_least: str
+    options: EvaluationOptions
+    def __init__(self, catalog: _Optional[str] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., at_least: _Optional[str] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ...) -> None: ...
 
 class EvaluationOptions(_message.Message):
     __slots__ = ("field_validation", "view", "item_timeout", "complete_metadata", "trace", "with_status")
@@ -300,20 +344,14 @@ class TransformResult(_message.Message):
     def __init__(self, transformed: _Optional[_Union[TransformedObject, _Mapping]] = ..., error: _Optional[_Union[_status_pb2.Status, _Mapping]] = ...) -> None: ...
 
 class ValidateRequest(_message.Message):
-    __slots__ = ("catalog", "items", "options", "crds", "as_given", "at_least")
-    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("context", "items", "as_given")
+    CONTEXT_FIELD_NUMBER: _ClassVar[int]
     ITEMS_FIELD_NUMBER: _ClassVar[int]
-    OPTIONS_FIELD_NUMBER: _ClassVar[int]
-    CRDS_FIELD_NUMBER: _ClassVar[int]
     AS_GIVEN_FIELD_NUMBER: _ClassVar[int]
-    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
-    catalog: str
-    items: _containers.RepeatedCompositeFieldContainer[EvaluationItem]
-    options: EvaluationOptions
-    crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
+    context: EvaluationContext
+    items: _containers.RepeatedCompositeFieldContainer[WriteItem]
     as_given: bool
-    at_least: str
-    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[EvaluationItem, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., as_given: _Optional[bool] = ..., at_least: _Optional[str] = ...) -> None: ...
+    def __init__(self, context: _Optional[_Union[EvaluationContext, _Mapping]] = ..., items: _Optional[_Iterable[_Union[WriteItem, _Mapping]]] = ..., as_given: _Optional[bool] = ...) -> None: ...
 
 class ValidateResponse(_message.Message):
     __slots__ = ("results",)
@@ -322,22 +360,16 @@ class ValidateResponse(_message.Message):
     def __init__(self, results: _Optional[_Iterable[_Union[VerdictResult, _Mapping]]] = ...) -> None: ...
 
 class AdmitRequest(_message.Message):
-    __slots__ = ("catalog", "items", "options", "crds", "stage", "include", "at_least")
-    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("context", "items", "stage", "include")
+    CONTEXT_FIELD_NUMBER: _ClassVar[int]
     ITEMS_FIELD_NUMBER: _ClassVar[int]
-    OPTIONS_FIELD_NUMBER: _ClassVar[int]
-    CRDS_FIELD_NUMBER: _ClassVar[int]
     STAGE_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_FIELD_NUMBER: _ClassVar[int]
-    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
-    catalog: str
-    items: _containers.RepeatedCompositeFieldContainer[EvaluationItem]
-    options: EvaluationOptions
-    crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
+    context: EvaluationContext
+    items: _containers.RepeatedCompositeFieldContainer[WriteItem]
     stage: AdmissionStage
     include: PresentationOptions
-    at_least: str
-    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[EvaluationItem, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., stage: _Optional[_Union[AdmissionStage, str]] = ..., include: _Optional[_Union[PresentationOptions, _Mapping]] = ..., at_least: _Optional[str] = ...) -> None: ...
+    def __init__(self, context: _Optional[_Union[EvaluationContext, _Mapping]] = ..., items: _Optional[_Iterable[_Union[WriteItem, _Mapping]]] = ..., stage: _Optional[_Union[AdmissionStage, str]] = ..., include: _Optional[_Union[PresentationOptions, _Mapping]] = ...) -> None: ...
 
 class AdmitResponse(_message.Message):
     __slots__ = ("results",)
@@ -346,22 +378,16 @@ class AdmitResponse(_message.Message):
     def __init__(self, results: _Optional[_Iterable[_Union[VerdictResult, _Mapping]]] = ...) -> None: ...
 
 class AdmitStreamRequest(_message.Message):
-    __slots__ = ("catalog", "items", "options", "crds", "stage", "include", "at_least")
-    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("context", "items", "stage", "include")
+    CONTEXT_FIELD_NUMBER: _ClassVar[int]
     ITEMS_FIELD_NUMBER: _ClassVar[int]
-    OPTIONS_FIELD_NUMBER: _ClassVar[int]
-    CRDS_FIELD_NUMBER: _ClassVar[int]
     STAGE_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_FIELD_NUMBER: _ClassVar[int]
-    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
-    catalog: str
-    items: _containers.RepeatedCompositeFieldContainer[EvaluationItem]
-    options: EvaluationOptions
-    crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
+    context: EvaluationContext
+    items: _containers.RepeatedCompositeFieldContainer[WriteItem]
     stage: AdmissionStage
     include: PresentationOptions
-    at_least: str
-    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[EvaluationItem, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., stage: _Optional[_Union[AdmissionStage, str]] = ..., include: _Optional[_Union[PresentationOptions, _Mapping]] = ..., at_least: _Optional[str] = ...) -> None: ...
+    def __init__(self, context: _Optional[_Union[EvaluationContext, _Mapping]] = ..., items: _Optional[_Iterable[_Union[WriteItem, _Mapping]]] = ..., stage: _Optional[_Union[AdmissionStage, str]] = ..., include: _Optional[_Union[PresentationOptions, _Mapping]] = ...) -> None: ...
 
 class AdmitStreamResponse(_message.Message):
     __slots__ = ("first_index", "results")
@@ -372,18 +398,12 @@ class AdmitStreamResponse(_message.Message):
     def __init__(self, first_index: _Optional[int] = ..., results: _Optional[_Iterable[_Union[VerdictResult, _Mapping]]] = ...) -> None: ...
 
 class PruneRequest(_message.Message):
-    __slots__ = ("catalog", "items", "options", "crds", "at_least")
-    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("context", "items")
+    CONTEXT_FIELD_NUMBER: _ClassVar[int]
     ITEMS_FIELD_NUMBER: _ClassVar[int]
-    OPTIONS_FIELD_NUMBER: _ClassVar[int]
-    CRDS_FIELD_NUMBER: _ClassVar[int]
-    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
-    catalog: str
-    items: _containers.RepeatedCompositeFieldContainer[EvaluationItem]
-    options: EvaluationOptions
-    crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
-    at_least: str
-    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[EvaluationItem, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., at_least: _Optional[str] = ...) -> None: ...
+    context: EvaluationContext
+    items: _containers.RepeatedCompositeFieldContainer[ObjectItem]
+    def __init__(self, context: _Optional[_Union[EvaluationContext, _Mapping]] = ..., items: _Optional[_Iterable[_Union[ObjectItem, _Mapping]]] = ...) -> None: ...
 
 class PruneResponse(_message.Message):
     __slots__ = ("results",)
@@ -392,20 +412,14 @@ class PruneResponse(_message.Message):
     def __init__(self, results: _Optional[_Iterable[_Union[TransformResult, _Mapping]]] = ...) -> None: ...
 
 class DefaultRequest(_message.Message):
-    __slots__ = ("catalog", "items", "options", "crds", "at_least", "keep_nulls")
-    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("context", "items", "keep_nulls")
+    CONTEXT_FIELD_NUMBER: _ClassVar[int]
     ITEMS_FIELD_NUMBER: _ClassVar[int]
-    OPTIONS_FIELD_NUMBER: _ClassVar[int]
-    CRDS_FIELD_NUMBER: _ClassVar[int]
-    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
     KEEP_NULLS_FIELD_NUMBER: _ClassVar[int]
-    catalog: str
-    items: _containers.RepeatedCompositeFieldContainer[EvaluationItem]
-    options: EvaluationOptions
-    crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
-    at_least: str
+    context: EvaluationContext
+    items: _containers.RepeatedCompositeFieldContainer[ObjectItem]
     keep_nulls: bool
-    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[EvaluationItem, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., at_least: _Optional[str] = ..., keep_nulls: _Optional[bool] = ...) -> None: ...
+    def __init__(self, context: _Optional[_Union[EvaluationContext, _Mapping]] = ..., items: _Optional[_Iterable[_Union[ObjectItem, _Mapping]]] = ..., keep_nulls: _Optional[bool] = ...) -> None: ...
 
 class DefaultResponse(_message.Message):
     __slots__ = ("results",)
@@ -414,22 +428,16 @@ class DefaultResponse(_message.Message):
     def __init__(self, results: _Optional[_Iterable[_Union[TransformResult, _Mapping]]] = ...) -> None: ...
 
 class ReadRequest(_message.Message):
-    __slots__ = ("catalog", "items", "options", "crds", "target_version", "include", "at_least")
-    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("context", "items", "target_version", "include")
+    CONTEXT_FIELD_NUMBER: _ClassVar[int]
     ITEMS_FIELD_NUMBER: _ClassVar[int]
-    OPTIONS_FIELD_NUMBER: _ClassVar[int]
-    CRDS_FIELD_NUMBER: _ClassVar[int]
     TARGET_VERSION_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_FIELD_NUMBER: _ClassVar[int]
-    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
-    catalog: str
-    items: _containers.RepeatedCompositeFieldContainer[EvaluationItem]
-    options: EvaluationOptions
-    crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
+    context: EvaluationContext
+    items: _containers.RepeatedCompositeFieldContainer[ObjectItem]
     target_version: str
     include: PresentationOptions
-    at_least: str
-    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[EvaluationItem, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., target_version: _Optional[str] = ..., include: _Optional[_Union[PresentationOptions, _Mapping]] = ..., at_least: _Optional[str] = ...) -> None: ...
+    def __init__(self, context: _Optional[_Union[EvaluationContext, _Mapping]] = ..., items: _Optional[_Iterable[_Union[ObjectItem, _Mapping]]] = ..., target_version: _Optional[str] = ..., include: _Optional[_Union[PresentationOptions, _Mapping]] = ...) -> None: ...
 
 class ReadResponse(_message.Message):
     __slots__ = ("results",)
@@ -438,22 +446,16 @@ class ReadResponse(_message.Message):
     def __init__(self, results: _Optional[_Iterable[_Union[TransformResult, _Mapping]]] = ...) -> None: ...
 
 class ReadStreamRequest(_message.Message):
-    __slots__ = ("catalog", "items", "options", "crds", "target_version", "include", "at_least")
-    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("context", "items", "target_version", "include")
+    CONTEXT_FIELD_NUMBER: _ClassVar[int]
     ITEMS_FIELD_NUMBER: _ClassVar[int]
-    OPTIONS_FIELD_NUMBER: _ClassVar[int]
-    CRDS_FIELD_NUMBER: _ClassVar[int]
     TARGET_VERSION_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_FIELD_NUMBER: _ClassVar[int]
-    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
-    catalog: str
-    items: _containers.RepeatedCompositeFieldContainer[EvaluationItem]
-    options: EvaluationOptions
-    crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
+    context: EvaluationContext
+    items: _containers.RepeatedCompositeFieldContainer[ObjectItem]
     target_version: str
     include: PresentationOptions
-    at_least: str
-    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[EvaluationItem, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., target_version: _Optional[str] = ..., include: _Optional[_Union[PresentationOptions, _Mapping]] = ..., at_least: _Optional[str] = ...) -> None: ...
+    def __init__(self, context: _Optional[_Union[EvaluationContext, _Mapping]] = ..., items: _Optional[_Iterable[_Union[ObjectItem, _Mapping]]] = ..., target_version: _Optional[str] = ..., include: _Optional[_Union[PresentationOptions, _Mapping]] = ...) -> None: ...
 
 class ReadStreamResponse(_message.Message):
     __slots__ = ("first_index", "results")
@@ -464,20 +466,14 @@ class ReadStreamResponse(_message.Message):
     def __init__(self, first_index: _Optional[int] = ..., results: _Optional[_Iterable[_Union[TransformResult, _Mapping]]] = ...) -> None: ...
 
 class ConvertRequest(_message.Message):
-    __slots__ = ("catalog", "items", "options", "crds", "target_version", "at_least")
-    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("context", "items", "target_version")
+    CONTEXT_FIELD_NUMBER: _ClassVar[int]
     ITEMS_FIELD_NUMBER: _ClassVar[int]
-    OPTIONS_FIELD_NUMBER: _ClassVar[int]
-    CRDS_FIELD_NUMBER: _ClassVar[int]
     TARGET_VERSION_FIELD_NUMBER: _ClassVar[int]
-    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
-    catalog: str
-    items: _containers.RepeatedCompositeFieldContainer[EvaluationItem]
-    options: EvaluationOptions
-    crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
+    context: EvaluationContext
+    items: _containers.RepeatedCompositeFieldContainer[ObjectItem]
     target_version: str
-    at_least: str
-    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[EvaluationItem, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., target_version: _Optional[str] = ..., at_least: _Optional[str] = ...) -> None: ...
+    def __init__(self, context: _Optional[_Union[EvaluationContext, _Mapping]] = ..., items: _Optional[_Iterable[_Union[ObjectItem, _Mapping]]] = ..., target_version: _Optional[str] = ...) -> None: ...
 
 class ConvertResponse(_message.Message):
     __slots__ = ("results",)

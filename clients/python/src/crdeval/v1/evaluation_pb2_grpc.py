@@ -26,13 +26,14 @@ if _version_not_supported:
 
 
 class EvaluationServiceStub:
-    """Evaluates objects against the CRDs of a catalog. Every call takes a batch of items. Result i belongs to item i.
+    """Evaluates objects against the CRDs of a catalog. Every call takes a context and a batch of items. Result i belongs to
+    item i.
 
     A result holds what an API server would answer for an object, even if that answer is a rejection. If crdeval cannot
     evaluate an item, that item alone gets an error: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED,
     VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND, LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_FAILED,
-    CONVERSION_UNAVAILABLE, INVALID_ARGUMENT or INTERNAL. If the results together exceed max_message_bytes, the results that do not fit are
-    replaced by LIMIT_EXCEEDED.
+    CONVERSION_UNAVAILABLE, INVALID_ARGUMENT or INTERNAL. If the results together exceed max_message_bytes, the results
+    that do not fit are replaced by LIMIT_EXCEEDED.
 
     Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REJECTED, MANIFEST_UNREADABLE, LIMIT_EXCEEDED,
     REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED.
@@ -87,21 +88,27 @@ class EvaluationServiceStub:
 
 
 class EvaluationServiceServicer:
-    """Evaluates objects against the CRDs of a catalog. Every call takes a batch of items. Result i belongs to item i.
+    """Evaluates objects against the CRDs of a catalog. Every call takes a context and a batch of items. Result i belongs to
+    item i.
 
     A result holds what an API server would answer for an object, even if that answer is a rejection. If crdeval cannot
     evaluate an item, that item alone gets an error: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED,
     VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND, LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_FAILED,
-    CONVERSION_UNAVAILABLE, INVALID_ARGUMENT or INTERNAL. If the results together exceed max_message_bytes, the results that do not fit are
-    replaced by LIMIT_EXCEEDED.
+    CONVERSION_UNAVAILABLE, INVALID_ARGUMENT or INTERNAL. If the results together exceed max_message_bytes, the results
+    that do not fit are replaced by LIMIT_EXCEEDED.
 
     Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REJECTED, MANIFEST_UNREADABLE, LIMIT_EXCEEDED,
     REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED.
     """
 
     def Validate(self, request, context):
-        """Decodes, prunes, defaults and validates each item, and runs its rules. An item with `old_object` is an update,
-        otherwise a creation. Returns the verdict with its violations.
+        """Decodes, prunes, defaults and validates the object of each write, and runs its rules. Returns the verdict with its
+        violations.
+
+        Over REST: POST /v1/catalogs/default:validate
+        {"items": [{"create": {"object": {"apiVersion": "stable.example.com/v1", "kind": "CronTab", …}}}]}
+        with the answer
+        {"results": [{"verdict": {"allowed": true, "violations": [], "warnings": [], …}}]}.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -111,13 +118,18 @@ class EvaluationServiceServicer:
         """Runs the whole path of a write, from the bytes of the request to the bytes that are stored. Accepts creations,
         updates, patches, and writes to the subresources status and scale. Returns the verdict with the object that the
         client gets and the object that is stored. Stores nothing.
+
+        Over REST: POST /v1/catalogs/default:admit
+        {"context": {"options": {"fieldValidation": "FIELD_VALIDATION_STRICT"}}, "items": [{"crd":
+        "crontabs.stable.example.com", "patch": {"type": "PATCH_TYPE_MERGE", "patch": {"spec": {"replicas": 3}}, "oldObject":
+        {…}}}]}.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def AdmitStream(self, request_iterator, context):
-        """Admit for any number of objects in bounded memory. The first message holds the catalog and the settings of all
+        """Admit for any number of objects in bounded memory. The first message holds the context and the settings of all
         items, and may hold items. Each later message holds 1 to ServerLimits.max_stream_items items and nothing else. The
         server evaluates all items of a message, sends their results in the order of the items, and then receives the next
         message. It stops receiving if the client does not read.
@@ -133,15 +145,15 @@ class EvaluationServiceServicer:
         is never older than that of earlier messages. Inline CRDs apply to the whole stream. `item_timeout` bounds each
         item, the deadline of the call bounds the stream.
 
-        Over REST: POST /v1/catalogs/{catalog}:admitStream. The body is application/x-ndjson with one EvaluationItem per
-        line (with `bare=true` one object per line), or application/yaml with one bare object per document. The fields of
-        the first message are query parameters (`stage=ADMISSION_STAGE_DECODE`, `options.view=OBJECT_VIEW_NONE`,
-        `include.tableRow=true`). Inline CRDs are only possible over gRPC.
+        Over REST: POST /v1/catalogs/{catalog}:admitStream. The body is application/x-ndjson with one WriteItem per line
+        (with `bare=true` one object to create per line), or application/yaml with one object to create per document. The
+        fields of the first message are query parameters (`stage=ADMISSION_STAGE_DECODE`,
+        `context.options.view=OBJECT_VIEW_NONE`, `include.tableRow=true`). Inline CRDs are only possible over gRPC.
 
         The answer is application/x-ndjson with one VerdictResult per line, in the order of the items. Each line also has
-        `index`, the number of the item from 0, and `line`, its line in the body. A line that is JSON but not an
-        EvaluationItem gets its own error. A line that is not JSON ends the stream. If the stream ends early, the last line
-        is {"error": Status}, without an index.
+        `index`, the number of the item from 0, and `line`, its line in the body. A line that is JSON but not a
+        WriteItem gets its own error. A line that is not JSON ends the stream. If the stream ends early, the last line is
+        {"error": Status}, without an index.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -171,7 +183,7 @@ class EvaluationServiceServicer:
 
     def ReadStream(self, request_iterator, context):
         """Read for any number of objects, for example a list or a watch. It works as AdmitStream does. Over REST: POST
-        /v1/catalogs/{catalog}:readStream. Its lines are TransformResults.
+        /v1/catalogs/{catalog}:readStream. The lines of its body are ObjectItems, those of its answer TransformResults.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -236,13 +248,14 @@ def add_EvaluationServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class EvaluationService:
-    """Evaluates objects against the CRDs of a catalog. Every call takes a batch of items. Result i belongs to item i.
+    """Evaluates objects against the CRDs of a catalog. Every call takes a context and a batch of items. Result i belongs to
+    item i.
 
     A result holds what an API server would answer for an object, even if that answer is a rejection. If crdeval cannot
     evaluate an item, that item alone gets an error: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED,
     VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND, LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_FAILED,
-    CONVERSION_UNAVAILABLE, INVALID_ARGUMENT or INTERNAL. If the results together exceed max_message_bytes, the results that do not fit are
-    replaced by LIMIT_EXCEEDED.
+    CONVERSION_UNAVAILABLE, INVALID_ARGUMENT or INTERNAL. If the results together exceed max_message_bytes, the results
+    that do not fit are replaced by LIMIT_EXCEEDED.
 
     Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REJECTED, MANIFEST_UNREADABLE, LIMIT_EXCEEDED,
     REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED.

@@ -27,13 +27,14 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class EvaluationServiceStub:
-    """Evaluates objects against the CRDs of a catalog. Every call takes a batch of items. Result i belongs to item i.
+    """Evaluates objects against the CRDs of a catalog. Every call takes a context and a batch of items. Result i belongs to
+    item i.
 
     A result holds what an API server would answer for an object, even if that answer is a rejection. If crdeval cannot
     evaluate an item, that item alone gets an error: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED,
     VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND, LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_FAILED,
-    CONVERSION_UNAVAILABLE, INVALID_ARGUMENT or INTERNAL. If the results together exceed max_message_bytes, the results that do not fit are
-    replaced by LIMIT_EXCEEDED.
+    CONVERSION_UNAVAILABLE, INVALID_ARGUMENT or INTERNAL. If the results together exceed max_message_bytes, the results
+    that do not fit are replaced by LIMIT_EXCEEDED.
 
     Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REJECTED, MANIFEST_UNREADABLE, LIMIT_EXCEEDED,
     REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED.
@@ -44,16 +45,26 @@ class EvaluationServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> EvaluationServiceAsyncStub: ...
     Validate: _grpc.UnaryUnaryMultiCallable[_evaluation_pb2.ValidateRequest, _evaluation_pb2.ValidateResponse]
-    """Decodes, prunes, defaults and validates each item, and runs its rules. An item with `old_object` is an update,
-    otherwise a creation. Returns the verdict with its violations.
+    """Decodes, prunes, defaults and validates the object of each write, and runs its rules. Returns the verdict with its
+    violations.
+
+    Over REST: POST /v1/catalogs/default:validate
+    {"items": [{"create": {"object": {"apiVersion": "stable.example.com/v1", "kind": "CronTab", …}}}]}
+    with the answer
+    {"results": [{"verdict": {"allowed": true, "violations": [], "warnings": [], …}}]}.
     """
     Admit: _grpc.UnaryUnaryMultiCallable[_evaluation_pb2.AdmitRequest, _evaluation_pb2.AdmitResponse]
     """Runs the whole path of a write, from the bytes of the request to the bytes that are stored. Accepts creations,
     updates, patches, and writes to the subresources status and scale. Returns the verdict with the object that the
     client gets and the object that is stored. Stores nothing.
+
+    Over REST: POST /v1/catalogs/default:admit
+    {"context": {"options": {"fieldValidation": "FIELD_VALIDATION_STRICT"}}, "items": [{"crd":
+    "crontabs.stable.example.com", "patch": {"type": "PATCH_TYPE_MERGE", "patch": {"spec": {"replicas": 3}}, "oldObject":
+    {…}}}]}.
     """
     AdmitStream: _grpc.StreamStreamMultiCallable[_evaluation_pb2.AdmitStreamRequest, _evaluation_pb2.AdmitStreamResponse]
-    """Admit for any number of objects in bounded memory. The first message holds the catalog and the settings of all
+    """Admit for any number of objects in bounded memory. The first message holds the context and the settings of all
     items, and may hold items. Each later message holds 1 to ServerLimits.max_stream_items items and nothing else. The
     server evaluates all items of a message, sends their results in the order of the items, and then receives the next
     message. It stops receiving if the client does not read.
@@ -69,15 +80,15 @@ class EvaluationServiceStub:
     is never older than that of earlier messages. Inline CRDs apply to the whole stream. `item_timeout` bounds each
     item, the deadline of the call bounds the stream.
 
-    Over REST: POST /v1/catalogs/{catalog}:admitStream. The body is application/x-ndjson with one EvaluationItem per
-    line (with `bare=true` one object per line), or application/yaml with one bare object per document. The fields of
-    the first message are query parameters (`stage=ADMISSION_STAGE_DECODE`, `options.view=OBJECT_VIEW_NONE`,
-    `include.tableRow=true`). Inline CRDs are only possible over gRPC.
+    Over REST: POST /v1/catalogs/{catalog}:admitStream. The body is application/x-ndjson with one WriteItem per line
+    (with `bare=true` one object to create per line), or application/yaml with one object to create per document. The
+    fields of the first message are query parameters (`stage=ADMISSION_STAGE_DECODE`,
+    `context.options.view=OBJECT_VIEW_NONE`, `include.tableRow=true`). Inline CRDs are only possible over gRPC.
 
     The answer is application/x-ndjson with one VerdictResult per line, in the order of the items. Each line also has
-    `index`, the number of the item from 0, and `line`, its line in the body. A line that is JSON but not an
-    EvaluationItem gets its own error. A line that is not JSON ends the stream. If the stream ends early, the last line
-    is {"error": Status}, without an index.
+    `index`, the number of the item from 0, and `line`, its line in the body. A line that is JSON but not a
+    WriteItem gets its own error. A line that is not JSON ends the stream. If the stream ends early, the last line is
+    {"error": Status}, without an index.
     """
     Prune: _grpc.UnaryUnaryMultiCallable[_evaluation_pb2.PruneRequest, _evaluation_pb2.PruneResponse]
     """Coerces metadata and removes unknown fields. Does nothing else."""
@@ -89,20 +100,21 @@ class EvaluationServiceStub:
     """
     ReadStream: _grpc.StreamStreamMultiCallable[_evaluation_pb2.ReadStreamRequest, _evaluation_pb2.ReadStreamResponse]
     """Read for any number of objects, for example a list or a watch. It works as AdmitStream does. Over REST: POST
-    /v1/catalogs/{catalog}:readStream. Its lines are TransformResults.
+    /v1/catalogs/{catalog}:readStream. The lines of its body are ObjectItems, those of its answer TransformResults.
     """
     Convert: _grpc.UnaryUnaryMultiCallable[_evaluation_pb2.ConvertRequest, _evaluation_pb2.ConvertResponse]
     """Converts objects from their version to `target_version` and coerces them to its schema."""
 
 @_typing.type_check_only
 class EvaluationServiceAsyncStub(EvaluationServiceStub):
-    """Evaluates objects against the CRDs of a catalog. Every call takes a batch of items. Result i belongs to item i.
+    """Evaluates objects against the CRDs of a catalog. Every call takes a context and a batch of items. Result i belongs to
+    item i.
 
     A result holds what an API server would answer for an object, even if that answer is a rejection. If crdeval cannot
     evaluate an item, that item alone gets an error: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED,
     VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND, LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_FAILED,
-    CONVERSION_UNAVAILABLE, INVALID_ARGUMENT or INTERNAL. If the results together exceed max_message_bytes, the results that do not fit are
-    replaced by LIMIT_EXCEEDED.
+    CONVERSION_UNAVAILABLE, INVALID_ARGUMENT or INTERNAL. If the results together exceed max_message_bytes, the results
+    that do not fit are replaced by LIMIT_EXCEEDED.
 
     Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REJECTED, MANIFEST_UNREADABLE, LIMIT_EXCEEDED,
     REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED.
@@ -110,16 +122,26 @@ class EvaluationServiceAsyncStub(EvaluationServiceStub):
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     Validate: _aio.UnaryUnaryMultiCallable[_evaluation_pb2.ValidateRequest, _evaluation_pb2.ValidateResponse]  # type: ignore[assignment]
-    """Decodes, prunes, defaults and validates each item, and runs its rules. An item with `old_object` is an update,
-    otherwise a creation. Returns the verdict with its violations.
+    """Decodes, prunes, defaults and validates the object of each write, and runs its rules. Returns the verdict with its
+    violations.
+
+    Over REST: POST /v1/catalogs/default:validate
+    {"items": [{"create": {"object": {"apiVersion": "stable.example.com/v1", "kind": "CronTab", …}}}]}
+    with the answer
+    {"results": [{"verdict": {"allowed": true, "violations": [], "warnings": [], …}}]}.
     """
     Admit: _aio.UnaryUnaryMultiCallable[_evaluation_pb2.AdmitRequest, _evaluation_pb2.AdmitResponse]  # type: ignore[assignment]
     """Runs the whole path of a write, from the bytes of the request to the bytes that are stored. Accepts creations,
     updates, patches, and writes to the subresources status and scale. Returns the verdict with the object that the
     client gets and the object that is stored. Stores nothing.
+
+    Over REST: POST /v1/catalogs/default:admit
+    {"context": {"options": {"fieldValidation": "FIELD_VALIDATION_STRICT"}}, "items": [{"crd":
+    "crontabs.stable.example.com", "patch": {"type": "PATCH_TYPE_MERGE", "patch": {"spec": {"replicas": 3}}, "oldObject":
+    {…}}}]}.
     """
     AdmitStream: _aio.StreamStreamMultiCallable[_evaluation_pb2.AdmitStreamRequest, _evaluation_pb2.AdmitStreamResponse]  # type: ignore[assignment]
-    """Admit for any number of objects in bounded memory. The first message holds the catalog and the settings of all
+    """Admit for any number of objects in bounded memory. The first message holds the context and the settings of all
     items, and may hold items. Each later message holds 1 to ServerLimits.max_stream_items items and nothing else. The
     server evaluates all items of a message, sends their results in the order of the items, and then receives the next
     message. It stops receiving if the client does not read.
@@ -135,15 +157,15 @@ class EvaluationServiceAsyncStub(EvaluationServiceStub):
     is never older than that of earlier messages. Inline CRDs apply to the whole stream. `item_timeout` bounds each
     item, the deadline of the call bounds the stream.
 
-    Over REST: POST /v1/catalogs/{catalog}:admitStream. The body is application/x-ndjson with one EvaluationItem per
-    line (with `bare=true` one object per line), or application/yaml with one bare object per document. The fields of
-    the first message are query parameters (`stage=ADMISSION_STAGE_DECODE`, `options.view=OBJECT_VIEW_NONE`,
-    `include.tableRow=true`). Inline CRDs are only possible over gRPC.
+    Over REST: POST /v1/catalogs/{catalog}:admitStream. The body is application/x-ndjson with one WriteItem per line
+    (with `bare=true` one object to create per line), or application/yaml with one object to create per document. The
+    fields of the first message are query parameters (`stage=ADMISSION_STAGE_DECODE`,
+    `context.options.view=OBJECT_VIEW_NONE`, `include.tableRow=true`). Inline CRDs are only possible over gRPC.
 
     The answer is application/x-ndjson with one VerdictResult per line, in the order of the items. Each line also has
-    `index`, the number of the item from 0, and `line`, its line in the body. A line that is JSON but not an
-    EvaluationItem gets its own error. A line that is not JSON ends the stream. If the stream ends early, the last line
-    is {"error": Status}, without an index.
+    `index`, the number of the item from 0, and `line`, its line in the body. A line that is JSON but not a
+    WriteItem gets its own error. A line that is not JSON ends the stream. If the stream ends early, the last line is
+    {"error": Status}, without an index.
     """
     Prune: _aio.UnaryUnaryMultiCallable[_evaluation_pb2.PruneRequest, _evaluation_pb2.PruneResponse]  # type: ignore[assignment]
     """Coerces metadata and removes unknown fields. Does nothing else."""
@@ -155,19 +177,20 @@ class EvaluationServiceAsyncStub(EvaluationServiceStub):
     """
     ReadStream: _aio.StreamStreamMultiCallable[_evaluation_pb2.ReadStreamRequest, _evaluation_pb2.ReadStreamResponse]  # type: ignore[assignment]
     """Read for any number of objects, for example a list or a watch. It works as AdmitStream does. Over REST: POST
-    /v1/catalogs/{catalog}:readStream. Its lines are TransformResults.
+    /v1/catalogs/{catalog}:readStream. The lines of its body are ObjectItems, those of its answer TransformResults.
     """
     Convert: _aio.UnaryUnaryMultiCallable[_evaluation_pb2.ConvertRequest, _evaluation_pb2.ConvertResponse]  # type: ignore[assignment]
     """Converts objects from their version to `target_version` and coerces them to its schema."""
 
 class EvaluationServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Evaluates objects against the CRDs of a catalog. Every call takes a batch of items. Result i belongs to item i.
+    """Evaluates objects against the CRDs of a catalog. Every call takes a context and a batch of items. Result i belongs to
+    item i.
 
     A result holds what an API server would answer for an object, even if that answer is a rejection. If crdeval cannot
     evaluate an item, that item alone gets an error: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED,
     VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND, LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_FAILED,
-    CONVERSION_UNAVAILABLE, INVALID_ARGUMENT or INTERNAL. If the results together exceed max_message_bytes, the results that do not fit are
-    replaced by LIMIT_EXCEEDED.
+    CONVERSION_UNAVAILABLE, INVALID_ARGUMENT or INTERNAL. If the results together exceed max_message_bytes, the results
+    that do not fit are replaced by LIMIT_EXCEEDED.
 
     Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REJECTED, MANIFEST_UNREADABLE, LIMIT_EXCEEDED,
     REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED.
@@ -179,8 +202,13 @@ class EvaluationServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _evaluation_pb2.ValidateRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_evaluation_pb2.ValidateResponse, _abc.Awaitable[_evaluation_pb2.ValidateResponse]]:
-        """Decodes, prunes, defaults and validates each item, and runs its rules. An item with `old_object` is an update,
-        otherwise a creation. Returns the verdict with its violations.
+        """Decodes, prunes, defaults and validates the object of each write, and runs its rules. Returns the verdict with its
+        violations.
+
+        Over REST: POST /v1/catalogs/default:validate
+        {"items": [{"create": {"object": {"apiVersion": "stable.example.com/v1", "kind": "CronTab", …}}}]}
+        with the answer
+        {"results": [{"verdict": {"allowed": true, "violations": [], "warnings": [], …}}]}.
         """
 
     @_abc_1.abstractmethod
@@ -192,6 +220,11 @@ class EvaluationServiceServicer(metaclass=_abc_1.ABCMeta):
         """Runs the whole path of a write, from the bytes of the request to the bytes that are stored. Accepts creations,
         updates, patches, and writes to the subresources status and scale. Returns the verdict with the object that the
         client gets and the object that is stored. Stores nothing.
+
+        Over REST: POST /v1/catalogs/default:admit
+        {"context": {"options": {"fieldValidation": "FIELD_VALIDATION_STRICT"}}, "items": [{"crd":
+        "crontabs.stable.example.com", "patch": {"type": "PATCH_TYPE_MERGE", "patch": {"spec": {"replicas": 3}}, "oldObject":
+        {…}}}]}.
         """
 
     @_abc_1.abstractmethod
@@ -200,7 +233,7 @@ class EvaluationServiceServicer(metaclass=_abc_1.ABCMeta):
         request_iterator: _MaybeAsyncIterator[_evaluation_pb2.AdmitStreamRequest],
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_evaluation_pb2.AdmitStreamResponse], _abc.AsyncIterator[_evaluation_pb2.AdmitStreamResponse]]:
-        """Admit for any number of objects in bounded memory. The first message holds the catalog and the settings of all
+        """Admit for any number of objects in bounded memory. The first message holds the context and the settings of all
         items, and may hold items. Each later message holds 1 to ServerLimits.max_stream_items items and nothing else. The
         server evaluates all items of a message, sends their results in the order of the items, and then receives the next
         message. It stops receiving if the client does not read.
@@ -216,15 +249,15 @@ class EvaluationServiceServicer(metaclass=_abc_1.ABCMeta):
         is never older than that of earlier messages. Inline CRDs apply to the whole stream. `item_timeout` bounds each
         item, the deadline of the call bounds the stream.
 
-        Over REST: POST /v1/catalogs/{catalog}:admitStream. The body is application/x-ndjson with one EvaluationItem per
-        line (with `bare=true` one object per line), or application/yaml with one bare object per document. The fields of
-        the first message are query parameters (`stage=ADMISSION_STAGE_DECODE`, `options.view=OBJECT_VIEW_NONE`,
-        `include.tableRow=true`). Inline CRDs are only possible over gRPC.
+        Over REST: POST /v1/catalogs/{catalog}:admitStream. The body is application/x-ndjson with one WriteItem per line
+        (with `bare=true` one object to create per line), or application/yaml with one object to create per document. The
+        fields of the first message are query parameters (`stage=ADMISSION_STAGE_DECODE`,
+        `context.options.view=OBJECT_VIEW_NONE`, `include.tableRow=true`). Inline CRDs are only possible over gRPC.
 
         The answer is application/x-ndjson with one VerdictResult per line, in the order of the items. Each line also has
-        `index`, the number of the item from 0, and `line`, its line in the body. A line that is JSON but not an
-        EvaluationItem gets its own error. A line that is not JSON ends the stream. If the stream ends early, the last line
-        is {"error": Status}, without an index.
+        `index`, the number of the item from 0, and `line`, its line in the body. A line that is JSON but not a
+        WriteItem gets its own error. A line that is not JSON ends the stream. If the stream ends early, the last line is
+        {"error": Status}, without an index.
         """
 
     @_abc_1.abstractmethod
@@ -260,7 +293,7 @@ class EvaluationServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_evaluation_pb2.ReadStreamResponse], _abc.AsyncIterator[_evaluation_pb2.ReadStreamResponse]]:
         """Read for any number of objects, for example a list or a watch. It works as AdmitStream does. Over REST: POST
-        /v1/catalogs/{catalog}:readStream. Its lines are TransformResults.
+        /v1/catalogs/{catalog}:readStream. The lines of its body are ObjectItems, those of its answer TransformResults.
         """
 
     @_abc_1.abstractmethod

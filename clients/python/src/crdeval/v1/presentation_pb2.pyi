@@ -43,8 +43,8 @@ class TableText(_message.Message):
     def __init__(self, wide: _Optional[bool] = ..., no_headers: _Optional[bool] = ..., namespaces: _Optional[bool] = ..., labels: _Optional[bool] = ..., show_kind: _Optional[bool] = ..., label_columns: _Optional[str] = ...) -> None: ...
 
 class TableRequest(_message.Message):
-    __slots__ = ("catalog", "crd", "version", "revision", "objects", "now", "row_object", "text", "at_least", "crds", "without_columns", "resource_version", "continue_token", "remaining_item_count", "subresource", "decoded")
-    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("context", "crd", "version", "revision", "objects", "now", "row_object", "text", "without_columns", "resource_version", "continue_token", "remaining_item_count", "subresource", "decoded")
+    CONTEXT_FIELD_NUMBER: _ClassVar[int]
     CRD_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
@@ -52,15 +52,13 @@ class TableRequest(_message.Message):
     NOW_FIELD_NUMBER: _ClassVar[int]
     ROW_OBJECT_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
-    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
-    CRDS_FIELD_NUMBER: _ClassVar[int]
     WITHOUT_COLUMNS_FIELD_NUMBER: _ClassVar[int]
     RESOURCE_VERSION_FIELD_NUMBER: _ClassVar[int]
     CONTINUE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     REMAINING_ITEM_COUNT_FIELD_NUMBER: _ClassVar[int]
     SUBRESOURCE_FIELD_NUMBER: _ClassVar[int]
     DECODED_FIELD_NUMBER: _ClassVar[int]
-    catalog: str
+    context: _evaluation_pb2.EvaluationContext
     crd: str
     version: str
     revision: str
@@ -68,15 +66,13 @@ class TableRequest(_message.Message):
     now: _timestamp_pb2.Timestamp
     row_object: RowObject
     text: TableText
-    at_least: str
-    crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
     without_columns: bool
     resource_version: str
     continue_token: str
     remaining_item_count: int
     subresource: str
     decoded: bool
-    def __init__(self, catalog: _Optional[str] = ..., crd: _Optional[str] = ..., version: _Optional[str] = ..., revision: _Optional[str] = ..., objects: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., now: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., row_object: _Optional[_Union[RowObject, str]] = ..., text: _Optional[_Union[TableText, _Mapping]] = ..., at_least: _Optional[str] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., without_columns: _Optional[bool] = ..., resource_version: _Optional[str] = ..., continue_token: _Optional[str] = ..., remaining_item_count: _Optional[int] = ..., subresource: _Optional[str] = ..., decoded: _Optional[bool] = ...) -> None: ...
+    def __init__(self, context: _Optional[_Union[_evaluation_pb2.EvaluationContext, _Mapping]] = ..., crd: _Optional[str] = ..., version: _Optional[str] = ..., revision: _Optional[str] = ..., objects: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., now: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., row_object: _Optional[_Union[RowObject, str]] = ..., text: _Optional[_Union[TableText, _Mapping]] = ..., without_columns: _Optional[bool] = ..., resource_version: _Optional[str] = ..., continue_token: _Optional[str] = ..., remaining_item_count: _Optional[int] = ..., subresource: _Optional[str] = ..., decoded: _Optional[bool] = ...) -> None: ...
 
 class TableResponse(_message.Message):
     __slots__ = ("table", "text", "rejection", "revision")
@@ -91,24 +87,20 @@ class TableResponse(_message.Message):
     def __init__(self, table: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., text: _Optional[str] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., revision: _Optional[str] = ...) -> None: ...
 
 class SelectFieldsRequest(_message.Message):
-    __slots__ = ("catalog", "crd", "version", "revision", "objects", "selector", "at_least", "crds")
-    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("context", "crd", "version", "revision", "objects", "selector")
+    CONTEXT_FIELD_NUMBER: _ClassVar[int]
     CRD_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
     OBJECTS_FIELD_NUMBER: _ClassVar[int]
     SELECTOR_FIELD_NUMBER: _ClassVar[int]
-    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
-    CRDS_FIELD_NUMBER: _ClassVar[int]
-    catalog: str
+    context: _evaluation_pb2.EvaluationContext
     crd: str
     version: str
     revision: str
     objects: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
     selector: str
-    at_least: str
-    crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
-    def __init__(self, catalog: _Optional[str] = ..., crd: _Optional[str] = ..., version: _Optional[str] = ..., revision: _Optional[str] = ..., objects: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., selector: _Optional[str] = ..., at_least: _Optional[str] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ...) -> None: ...
+    def __init__(self, context: _Optional[_Union[_evaluation_pb2.EvaluationContext, _Mapping]] = ..., crd: _Optional[str] = ..., version: _Optional[str] = ..., revision: _Optional[str] = ..., objects: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., selector: _Optional[str] = ...) -> None: ...
 
 class SelectedFields(_message.Message):
     __slots__ = ("fields", "matches")
@@ -139,22 +131,18 @@ class SelectFieldsResponse(_message.Message):
     def __init__(self, results: _Optional[_Iterable[_Union[SelectFieldsResult, _Mapping]]] = ..., selectable: _Optional[_Iterable[str]] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., revision: _Optional[str] = ...) -> None: ...
 
 class GetScaleRequest(_message.Message):
-    __slots__ = ("catalog", "crd", "version", "revision", "object", "at_least", "crds")
-    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("context", "crd", "version", "revision", "object")
+    CONTEXT_FIELD_NUMBER: _ClassVar[int]
     CRD_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
     OBJECT_FIELD_NUMBER: _ClassVar[int]
-    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
-    CRDS_FIELD_NUMBER: _ClassVar[int]
-    catalog: str
+    context: _evaluation_pb2.EvaluationContext
     crd: str
     version: str
     revision: str
     object: _document_pb2.Document
-    at_least: str
-    crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
-    def __init__(self, catalog: _Optional[str] = ..., crd: _Optional[str] = ..., version: _Optional[str] = ..., revision: _Optional[str] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., at_least: _Optional[str] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ...) -> None: ...
+    def __init__(self, context: _Optional[_Union[_evaluation_pb2.EvaluationContext, _Mapping]] = ..., crd: _Optional[str] = ..., version: _Optional[str] = ..., revision: _Optional[str] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
 
 class GetScaleResponse(_message.Message):
     __slots__ = ("scale", "rejection", "revision")
@@ -167,24 +155,20 @@ class GetScaleResponse(_message.Message):
     def __init__(self, scale: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., revision: _Optional[str] = ...) -> None: ...
 
 class SetScaleRequest(_message.Message):
-    __slots__ = ("catalog", "crd", "version", "revision", "object", "scale", "at_least", "crds")
-    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("context", "crd", "version", "revision", "object", "scale")
+    CONTEXT_FIELD_NUMBER: _ClassVar[int]
     CRD_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
     OBJECT_FIELD_NUMBER: _ClassVar[int]
     SCALE_FIELD_NUMBER: _ClassVar[int]
-    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
-    CRDS_FIELD_NUMBER: _ClassVar[int]
-    catalog: str
+    context: _evaluation_pb2.EvaluationContext
     crd: str
     version: str
     revision: str
     object: _document_pb2.Document
     scale: _document_pb2.Document
-    at_least: str
-    crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
-    def __init__(self, catalog: _Optional[str] = ..., crd: _Optional[str] = ..., version: _Optional[str] = ..., revision: _Optional[str] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., scale: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., at_least: _Optional[str] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ...) -> None: ...
+    def __init__(self, context: _Optional[_Union[_evaluation_pb2.EvaluationContext, _Mapping]] = ..., crd: _Optional[str] = ..., version: _Optional[str] = ..., revision: _Optional[str] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., scale: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
 
 class SetScaleResponse(_message.Message):
     __slots__ = ("object", "rejection", "revision", "warnings", "violations")

@@ -10,12 +10,13 @@ import io.crdeval.v1.ConvertResponse;
 import io.crdeval.v1.DefaultRequest;
 import io.crdeval.v1.DefaultResponse;
 import io.crdeval.v1.DeleteCrdRequest;
-import io.crdeval.v1.EvaluationItem;
+import io.crdeval.v1.EvaluationContext;
 import io.crdeval.v1.EvaluationOptions;
 import io.crdeval.v1.EvaluationServiceGrpc;
 import io.crdeval.v1.GetCrdRequest;
 import io.crdeval.v1.GetServerInfoRequest;
 import io.crdeval.v1.ListCrdsRequest;
+import io.crdeval.v1.ObjectItem;
 import io.crdeval.v1.PruneRequest;
 import io.crdeval.v1.PruneResponse;
 import io.crdeval.v1.ReadRequest;
@@ -31,6 +32,7 @@ import io.crdeval.v1.TransformResult;
 import io.crdeval.v1.ValidateRequest;
 import io.crdeval.v1.ValidateResponse;
 import io.crdeval.v1.VerdictResult;
+import io.crdeval.v1.WriteItem;
 import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import java.time.Duration;
@@ -262,20 +264,29 @@ public final class AsyncCrdevalClient {
         return operation.result;
     }
 
+    static ObjectItem item(Document object) {
+        return ObjectItem.newBuilder().setObject(object.toProto()).build();
+    }
+
     private static List<Write> creations(Document[] objects) {
         return Protos.list(Arrays.asList(objects), Write::create);
     }
 
     /**
-     * Returns the request with the catalog, the token, the options and the inline CRDs, if its message has these
-     * fields.
+     * Returns the request with the context of this client or, if its message has no context, with the catalog and the
+     * token, if it has these fields.
      */
     <Q extends Message> Q complete(Q request) {
         Message.Builder builder = request.toBuilder();
         set(builder, "catalog", connection.catalog);
         set(builder, "at_least", connection.token.get());
-        set(builder, "options", options);
-        set(builder, "crds", crds);
+        EvaluationContext context = EvaluationContext.newBuilder()
+                .setCatalog(connection.catalog)
+                .setAtLeast(connection.token.get())
+                .setOptions(options)
+                .addAllCrds(crds)
+                .build();
+        set(builder, "context", context);
         @SuppressWarnings("unchecked")
         Q complete = (Q) builder.build();
         return complete;
@@ -290,7 +301,7 @@ public final class AsyncCrdevalClient {
 
     private <Q extends Message, P extends Message> CompletableFuture<List<Result<Verdict>>> verdicts(
             MethodDescriptor<Q, P> method, Q request, List<Write> writes, Function<P, List<VerdictResult>> results) {
-        List<EvaluationItem> items = Protos.list(writes, Write::item);
+        List<WriteItem> items = Protos.list(writes, Write::item);
         return batches(method, request, "items", items, results, Verdict::result, CrdevalException::keepVerdicts);
     }
 
@@ -299,7 +310,7 @@ public final class AsyncCrdevalClient {
             Q request,
             Document[] objects,
             Function<P, List<TransformResult>> results) {
-        List<EvaluationItem> items = Protos.list(creations(objects), Write::item);
+        List<ObjectItem> items = Protos.list(Arrays.asList(objects), AsyncCrdevalClient::item);
         return batches(
                 method, request, "items", items, results, Transformed::result, CrdevalException::keepTransformed);
     }

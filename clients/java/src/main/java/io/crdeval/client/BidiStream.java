@@ -1,6 +1,6 @@
 package io.crdeval.client;
 
-import io.crdeval.v1.EvaluationItem;
+import com.google.protobuf.MessageLite;
 import io.grpc.ClientCall;
 import io.grpc.Metadata;
 import java.util.ArrayDeque;
@@ -17,14 +17,14 @@ import java.util.function.Function;
  * single item is answered at once. At most two messages are unanswered: the server evaluates one, and the other is on
  * its way.
  */
-final class BidiStream<Q, R> extends ResultStream<R> {
+final class BidiStream<I extends MessageLite, Q, R> extends ResultStream<R> {
     private static final int ITEMS_AT_ONCE = 100; // the limit of the server
     private static final int BYTES_AT_ONCE = 1 << 20; // a single item can have more
     private static final int MESSAGES_AT_ONCE = 2;
 
     private final ClientCall<Q, ?> call;
-    private final Function<List<EvaluationItem>, Q> message;
-    private final BlockingQueue<EvaluationItem> items = new LinkedBlockingQueue<>(ITEMS_AT_ONCE);
+    private final Function<List<I>, Q> message;
+    private final BlockingQueue<I> items = new LinkedBlockingQueue<>(ITEMS_AT_ONCE);
     private final Deque<Long> unanswered = new ArrayDeque<>(); // the number of the last item of each message
     private long sent;
     private long received;
@@ -32,22 +32,22 @@ final class BidiStream<Q, R> extends ResultStream<R> {
     private boolean closed; // nothing more may be sent
     private Thread reader;
 
-    private BidiStream(ClientCall<Q, ?> call, Function<List<EvaluationItem>, Q> message) {
+    private BidiStream(ClientCall<Q, ?> call, Function<List<I>, Q> message) {
         super(call);
         this.call = call;
         this.message = message;
     }
 
     /** Opens a stream with its first message, and sends items. */
-    static <Q, P, A, R> ResultStream<R> open(
+    static <I extends MessageLite, Q, P, A, R> ResultStream<R> open(
             ClientCall<Q, P> call,
             Q first,
-            Iterator<Write> writes,
-            Function<List<EvaluationItem>, Q> message,
+            Iterator<I> from,
+            Function<List<I>, Q> message,
             Function<P, List<A>> results,
             Function<A, R> convert) {
-        BidiStream<Q, R> stream = new BidiStream<>(call, message);
-        stream.reader = new Thread(() -> stream.read(writes), "crdeval-stream");
+        BidiStream<I, Q, R> stream = new BidiStream<>(call, message);
+        stream.reader = new Thread(() -> stream.read(from), "crdeval-stream");
         stream.reader.setDaemon(true);
         call.start(stream.listener(p -> Protos.list(results.apply(p), convert)), new Metadata());
         synchronized (stream) {
@@ -62,10 +62,10 @@ final class BidiStream<Q, R> extends ResultStream<R> {
         return stream;
     }
 
-    private void read(Iterator<Write> writes) {
+    private void read(Iterator<I> from) {
         try {
-            while (writes.hasNext()) {
-                items.put(writes.next().item());
+            while (from.hasNext()) {
+                items.put(from.next());
                 ready();
             }
             synchronized (this) {
@@ -96,10 +96,10 @@ final class BidiStream<Q, R> extends ResultStream<R> {
     @Override
     synchronized void ready() {
         while (!closed && call.isReady() && unanswered.size() < MESSAGES_AT_ONCE) {
-            List<EvaluationItem> batch = new ArrayList<>();
+            List<I> batch = new ArrayList<>();
             long bytes = 0;
             while (batch.size() < ITEMS_AT_ONCE && bytes < BYTES_AT_ONCE && !items.isEmpty()) {
-                EvaluationItem item = items.remove();
+                I item = items.remove();
                 batch.add(item);
                 bytes += item.getSerializedSize();
             }

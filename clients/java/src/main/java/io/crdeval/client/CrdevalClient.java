@@ -22,6 +22,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 
 /**
  * Calls a crdeval service for one catalog. It is safe for concurrent use. Its methods block. {@link
@@ -155,7 +156,7 @@ public final class CrdevalClient implements AutoCloseable {
         return BidiStream.open(
                 call(EvaluationServiceGrpc.getAdmitStreamMethod()),
                 calls.complete(AdmitStreamRequest.getDefaultInstance()),
-                writes,
+                mapped(writes, Write::item),
                 items -> AdmitStreamRequest.newBuilder().addAllItems(items).build(),
                 AdmitStreamResponse::getResultsList,
                 Verdict::result);
@@ -187,24 +188,27 @@ public final class CrdevalClient implements AutoCloseable {
      * @param version the version to read at. "" reads each object at its own version.
      */
     public ResultStream<Result<Transformed>> readStream(String version, Iterator<Document> objects) {
-        Iterator<Write> writes = new Iterator<>() {
-            @Override
-            public boolean hasNext() {
-                return objects.hasNext();
-            }
-
-            @Override
-            public Write next() {
-                return Write.create(objects.next());
-            }
-        };
         return BidiStream.open(
                 call(EvaluationServiceGrpc.getReadStreamMethod()),
                 calls.complete(ReadStreamRequest.newBuilder().setTargetVersion(version).build()),
-                writes,
+                mapped(objects, AsyncCrdevalClient::item),
                 items -> ReadStreamRequest.newBuilder().addAllItems(items).build(),
                 ReadStreamResponse::getResultsList,
                 Transformed::result);
+    }
+
+    private static <A, B> Iterator<B> mapped(Iterator<A> from, Function<A, B> convert) {
+        return new Iterator<>() {
+            @Override
+            public boolean hasNext() {
+                return from.hasNext();
+            }
+
+            @Override
+            public B next() {
+                return convert.apply(from.next());
+            }
+        };
     }
 
     /** Converts each object to this version of its CRD. */

@@ -1,8 +1,10 @@
 package io.crdeval.client;
 
-import io.crdeval.v1.EvaluationItem;
-import io.crdeval.v1.ObjectPatch;
+import io.crdeval.v1.Create;
+import io.crdeval.v1.Patch;
 import io.crdeval.v1.PatchType;
+import io.crdeval.v1.Update;
+import io.crdeval.v1.WriteItem;
 import java.util.Objects;
 
 /**
@@ -10,7 +12,7 @@ import java.util.Objects;
  *
  * @param item the message that is sent. Build it yourself to set fields for which this class has no method.
  */
-public record Write(EvaluationItem item) {
+public record Write(WriteItem item) {
     /** Checks that there is an item. */
     public Write {
         Objects.requireNonNull(item, "item");
@@ -18,13 +20,15 @@ public record Write(EvaluationItem item) {
 
     /** Returns the creation of an object. */
     public static Write create(Document object) {
-        return new Write(EvaluationItem.newBuilder().setObject(object.toProto()).build());
+        Create.Builder operation = Create.newBuilder().setObject(object.toProto());
+        return new Write(WriteItem.newBuilder().setCreate(operation).build());
     }
 
     /** Returns an update of the stored object {@code old}. */
     public static Write update(Document old, Document object) {
-        return new Write(
-                EvaluationItem.newBuilder().setOldObject(old.toProto()).setObject(object.toProto()).build());
+        Update.Builder operation =
+                Update.newBuilder().setObject(object.toProto()).setOldObject(old.toProto());
+        return new Write(WriteItem.newBuilder().setUpdate(operation).build());
     }
 
     /** Returns a JSON merge patch (RFC 7386) of the stored object {@code old}. */
@@ -38,14 +42,26 @@ public record Write(EvaluationItem item) {
     }
 
     private static Write patch(Document old, PatchType type, Document patch) {
-        ObjectPatch.Builder change = ObjectPatch.newBuilder().setType(type).setPatch(patch.toProto());
-        return new Write(
-                EvaluationItem.newBuilder().setOldObject(old.toProto()).setPatch(change).build());
+        Patch.Builder operation =
+                Patch.newBuilder().setType(type).setPatch(patch.toProto()).setOldObject(old.toProto());
+        return new Write(WriteItem.newBuilder().setPatch(operation).build());
     }
 
-    /** Returns this write to a subresource: {@code status} or {@code scale}. The object of a scale is a Scale. */
+    /**
+     * Returns this update or patch of a subresource: {@code status} or {@code scale}. The object of a scale is a Scale.
+     *
+     * @throws IllegalStateException if this write creates an object
+     */
     public Write subresource(String name) {
-        return new Write(item.toBuilder().setSubresource(name).build());
+        WriteItem.Builder builder = item.toBuilder();
+        if (item.hasUpdate()) {
+            builder.getUpdateBuilder().setSubresource(name);
+        } else if (item.hasPatch()) {
+            builder.getPatchBuilder().setSubresource(name);
+        } else {
+            throw new IllegalStateException("a creation has no subresource");
+        }
+        return new Write(builder.build());
     }
 
     /** Returns this write with the CRD of the request, for example {@code crontabs.stable.example.com}. */

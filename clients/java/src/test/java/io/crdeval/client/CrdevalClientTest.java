@@ -185,10 +185,10 @@ class CrdevalClientTest {
         assertEquals("token of a write", client.token());
         client.withCrds(Document.of("{}")).withCrds(Document.of("kind: A")).validate(objects(1));
         ValidateRequest request = server.requests.get(0);
-        assertEquals("team", request.getCatalog());
-        assertEquals("token of a write", request.getAtLeast());
-        assertEquals(2, request.getCrdsCount());
-        assertEquals("kind: A", request.getCrds(1).getRawYaml().toStringUtf8());
+        assertEquals("team", request.getContext().getCatalog());
+        assertEquals("token of a write", request.getContext().getAtLeast());
+        assertEquals(2, request.getContext().getCrdsCount());
+        assertEquals("kind: A", request.getContext().getCrds(1).getRawYaml().toStringUtf8());
         assertEquals(List.of("Bearer secret"), server.authorization.stream().distinct().toList());
     }
 

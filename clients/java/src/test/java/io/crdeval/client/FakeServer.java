@@ -11,7 +11,6 @@ import io.crdeval.v1.AdmitStreamRequest;
 import io.crdeval.v1.AdmitStreamResponse;
 import io.crdeval.v1.DeleteCrdRequest;
 import io.crdeval.v1.DeleteCrdResponse;
-import io.crdeval.v1.EvaluationItem;
 import io.crdeval.v1.EvaluationServiceGrpc;
 import io.crdeval.v1.GetServerInfoRequest;
 import io.crdeval.v1.GetServerInfoResponse;
@@ -22,6 +21,7 @@ import io.crdeval.v1.ValidateRequest;
 import io.crdeval.v1.ValidateResponse;
 import io.crdeval.v1.Verdict;
 import io.crdeval.v1.VerdictResult;
+import io.crdeval.v1.WriteItem;
 import io.crdeval.v1.WatchCrdsRequest;
 import io.crdeval.v1.WatchCrdsResponse;
 import io.grpc.CallOptions;
@@ -135,8 +135,8 @@ final class FakeServer implements AutoCloseable {
         return true;
     }
 
-    private static VerdictResult result(EvaluationItem item) {
-        String text = item.getObject().getJson().toStringUtf8();
+    private static VerdictResult result(WriteItem item) {
+        String text = item.getCreate().getObject().getJson().toStringUtf8();
         if (text.contains("error")) {
             return VerdictResult.newBuilder()
                     .setError(status(Code.NOT_FOUND, "CRD_NOT_FOUND"))

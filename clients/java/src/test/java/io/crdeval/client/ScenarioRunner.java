@@ -5,6 +5,7 @@ import com.google.rpc.RetryInfo;
 import io.crdeval.v1.EvaluationOptions;
 import io.crdeval.v1.FieldValidation;
 import io.crdeval.v1.WatchEventType;
+import io.crdeval.v1.WriteItem;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Iterator;
@@ -100,23 +101,26 @@ final class ScenarioRunner implements AutoCloseable {
         }
         Map<String, Object> map = map(item);
         known(map, ITEM_KEYS);
-        io.crdeval.v1.EvaluationItem.Builder builder = io.crdeval.v1.EvaluationItem.newBuilder();
+        Document old = map.containsKey("oldObject") ? document(map.get("oldObject")) : null;
+        Write write;
         if (map.containsKey("mergePatch")) {
-            Write patch = Write.mergePatch(Document.of("{}"), document(map.get("mergePatch")));
-            builder = patch.item().toBuilder().clearOldObject();
-        }
-        if (map.containsKey("jsonPatch")) {
-            Write patch = Write.jsonPatch(Document.of("{}"), document(map.get("jsonPatch")));
-            builder = patch.item().toBuilder().clearOldObject();
-        }
-        if (map.containsKey("object")) {
+            write = Write.mergePatch(Document.of("{}"), document(map.get("mergePatch")));
+        } else if (map.containsKey("jsonPatch")) {
+            write = Write.jsonPatch(Document.of("{}"), document(map.get("jsonPatch")));
+        } else {
             String padding = " ".repeat((Integer) map.getOrDefault("padding", 0));
-            builder.setObject(Document.of(document(map.get("object")).text() + padding).toProto());
+            Document object = Document.of(document(map.get("object")).text() + padding);
+            write = old == null ? Write.create(object) : Write.update(old, object);
         }
-        if (map.containsKey("oldObject")) {
-            builder.setOldObject(document(map.get("oldObject")).toProto());
+        WriteItem.Builder builder = write.item().toBuilder();
+        if (builder.hasPatch()) {
+            builder.getPatchBuilder().clearOldObject();
+            if (old != null) {
+                builder.getPatchBuilder().setOldObject(old.toProto());
+            }
         }
-        return new Write(builder.build()).subresource((String) map.getOrDefault("subresource", ""));
+        write = new Write(builder.build());
+        return map.containsKey("subresource") ? write.subresource((String) map.get("subresource")) : write;
     }
 
     /** Returns the outcome of a step. */
@@ -128,7 +132,7 @@ final class ScenarioRunner implements AutoCloseable {
         List<Write> writes = new ArrayList<>();
         Collections.nCopies((Integer) step.getOrDefault("repeat", 1), once).forEach(writes::addAll);
         Document[] objects = writes.stream()
-                .map(w -> Document.fromProto(w.item().getObject()))
+                .map(w -> Document.fromProto(w.item().getCreate().getObject()))
                 .toArray(Document[]::new);
         String version = (String) step.getOrDefault("version", "");
         String group = (String) step.get("group");
