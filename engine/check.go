@@ -17,9 +17,9 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// checkThen reads and judges a manifest, and calls then with the CRD if it is accepted. memory is reused when the CRD is
+// checkThen reads and judges a manifest, and calls then with the CRD if it is accepted. shared is reused when the CRD is
 // compiled. The hook Grow is called for the memory that both need.
-func checkThen(ctx context.Context, manifest Document, o *Options, memory *celcheck.Memory,
+func checkThen(ctx context.Context, manifest Document, o *Options, shared *celcheck.Shared,
 	then func(*Report, *apiextensionsv1.CustomResourceDefinition) error) (*Report, error) {
 	if err := o.check(ctx); err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func checkThen(ctx context.Context, manifest Document, o *Options, memory *celch
 	var report *Report
 	err := withDoc(ctx, o, func(d *value.Doc) (err error) {
 		var crd *apiextensionsv1.CustomResourceDefinition
-		report, crd, err = check(ctx, d, manifest, o, memory)
+		report, crd, err = check(ctx, d, manifest, o, shared)
 		if err == nil && report.Accepted {
 			err = then(report, crd)
 		}
@@ -59,7 +59,7 @@ func withDoc(ctx context.Context, o *Options, f func(*value.Doc) error) error {
 }
 
 // check is checkThen without a next step. The CRD is nil if the report rejects it.
-func check(ctx context.Context, d *value.Doc, manifest Document, o *Options, memory *celcheck.Memory) (
+func check(ctx context.Context, d *value.Doc, manifest Document, o *Options, shared *celcheck.Shared) (
 	*Report, *apiextensionsv1.CustomResourceDefinition, error) {
 	source := definition.Source{Doc: d}
 	m, err := compiled.DecodeManifest(&source, compiled.Document(manifest), o.Limits)
@@ -71,7 +71,7 @@ func check(ctx context.Context, d *value.Doc, manifest Document, o *Options, mem
 		return nil, nil, err
 	}
 	r, err := definition.NewReport(ctx, m, definition.Options{
-		KubernetesMinor: o.KubernetesMinor, Limits: o.Limits, Stored: stored, Memory: memory,
+		KubernetesMinor: o.KubernetesMinor, Limits: o.Limits, Stored: stored, Shared: shared,
 	}, &source)
 	if late := o.check(ctx); late != nil {
 		return nil, nil, late // the report may be incomplete

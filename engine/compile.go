@@ -25,9 +25,9 @@ import (
 // exceeds a limit or is not a readable CRD.
 func Check(ctx context.Context, manifest Document, o Options) (_ *Report, err error) {
 	defer host.Recover(&err)
-	memory := celcheck.NewMemory()
-	return checkThen(ctx, manifest, &o, memory, func(report *Report, crd *apiextensionsv1.CustomResourceDefinition) (err error) {
-		c, err := compiled.CompileConversion(ctx, crd, compiled.Document(o.Conversion), o.Limits, memory)
+	shared := celcheck.NewShared()
+	return checkThen(ctx, manifest, &o, shared, func(report *Report, crd *apiextensionsv1.CustomResourceDefinition) (err error) {
+		c, err := compiled.CompileConversion(ctx, crd, compiled.Document(o.Conversion), o.Limits, shared)
 		report.conversion = c
 		return err
 	})
@@ -37,9 +37,9 @@ func Check(ctx context.Context, manifest Document, o Options) (_ *Report, err er
 // accepted.
 func Compile(ctx context.Context, manifest Document, o Options) (d *Definition, _ *Report, err error) {
 	defer host.Recover(&err)
-	memory := celcheck.NewMemory()
-	report, err := checkThen(ctx, manifest, &o, memory, func(report *Report, crd *apiextensionsv1.CustomResourceDefinition) (err error) {
-		if d, err = compile(ctx, crd, o, memory); err == nil {
+	shared := celcheck.NewShared()
+	report, err := checkThen(ctx, manifest, &o, shared, func(report *Report, crd *apiextensionsv1.CustomResourceDefinition) (err error) {
+		if d, err = compile(ctx, crd, o, shared); err == nil {
 			report.conversion = d.compiled.Conversion
 		}
 		return err
@@ -69,7 +69,7 @@ func CompileStored(ctx context.Context, canonical []byte, o Options) (d *Definit
 		if err != nil {
 			return failed(ReasonManifestUnreadable, "stored CRD", err)
 		}
-		d, err = compile(ctx, m.CRD, o, celcheck.NewMemory())
+		d, err = compile(ctx, m.CRD, o, celcheck.NewShared())
 		return err
 	})
 	if err != nil {
@@ -105,7 +105,7 @@ func CompileAsStored(ctx context.Context, manifest Document, o Options) (
 		}
 		o.Terminating = o.Terminating || definition.IsTerminating(crd)
 		definition.Normalize(crd) // the API server evaluates what it stored: a default of 1.0 becomes the integer 1
-		d, err = compile(ctx, crd, o, celcheck.NewMemory())
+		d, err = compile(ctx, crd, o, celcheck.NewShared())
 		return err
 	})
 	if err != nil {
@@ -153,7 +153,7 @@ func (o Options) check(ctx context.Context) error {
 }
 
 // compile compiles an accepted CRD.
-func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, o Options, memory *celcheck.Memory) (
+func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, o Options, shared *celcheck.Shared) (
 	*Definition, error) {
 	canonical, err := schema.Canonical(crd)
 	if err != nil {
@@ -170,8 +170,8 @@ func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition,
 		parts = append(parts, "conversion", string(o.Conversion.JSON), string(o.Conversion.YAML))
 	}
 	d := &Definition{observer: o.Observer, compiled: compiled.Definition{
-		Inner: admission.Describe(crd, memory.Survey), Scope: crd.Spec.Scope, Limits: o.Limits,
-		Versions: definition.DescribeVersions(crd, memory.Survey), Revision: schema.Revision(canonical, parts...),
+		Inner: admission.Describe(crd, shared.Survey), Scope: crd.Spec.Scope, Limits: o.Limits,
+		Versions: definition.DescribeVersions(crd, shared.Survey), Revision: schema.Revision(canonical, parts...),
 		Manifest: canonical, Size: int64(len(canonical)) + definitionSize,
 	}}
 	if c := o.Converter; c != nil {
@@ -185,7 +185,7 @@ func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition,
 		}
 	}
 	d.compiled.Inner.Terminating = o.Terminating
-	if d.compiled.Conversion, err = compiled.CompileConversion(ctx, crd, compiled.Document(o.Conversion), o.Limits, memory); err != nil {
+	if d.compiled.Conversion, err = compiled.CompileConversion(ctx, crd, compiled.Document(o.Conversion), o.Limits, shared); err != nil {
 		return nil, err
 	}
 	if d.compiled.Conversion != nil {
@@ -196,7 +196,7 @@ func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition,
 		return nil, compiled.UnreadableManifest("CRD "+crd.Name, err)
 	}
 	for i := range crd.Spec.Versions {
-		if err := d.compileVersion(ctx, crd, i, o, memory); err != nil {
+		if err := d.compileVersion(ctx, crd, i, o, shared); err != nil {
 			return nil, err
 		}
 	}
@@ -215,7 +215,7 @@ const mostCompared = 16
 
 // compileVersion compiles one version. Versions with equal schemas share a plan.
 func (d *Definition) compileVersion(
-	ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, i int, o Options, memory *celcheck.Memory,
+	ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, i int, o Options, shared *celcheck.Shared,
 ) error {
 	start := time.Now()
 	version, inner := &crd.Spec.Versions[i], d.compiled.Inner.Versions[i]
@@ -231,7 +231,7 @@ func (d *Definition) compileVersion(
 	if inner.Plan == nil {
 		p, err := plan.Compile(s, plan.Options{
 			PreserveUnknown: crd.Spec.PreserveUnknownFields, StatusSubresource: inner.HasStatus,
-			KubernetesMinor: o.KubernetesMinor, Rules: plan.RulesOfResource, Context: ctx, Memory: memory,
+			KubernetesMinor: o.KubernetesMinor, Rules: plan.RulesOfResource, Context: ctx, Shared: shared,
 		})
 		if late := ctx.Err(); late != nil {
 			return failed(ReasonItemDeadline, "the call ended before the CRD was compiled", late)

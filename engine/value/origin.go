@@ -10,9 +10,9 @@ import (
 // a manifest. Nothing is computed until a position is asked for. It is safe for concurrent use.
 type Origin struct {
 	text  *Text
-	begin int         // of the document in the text
-	from  *Conversion // of a document that was converted to JSON, else nil
-	path  Path        // of the document in the conversion
+	begin int           // of the document in the text
+	from  *ManifestText // of a document that was converted to JSON, else nil
+	path  Path          // of the document in the conversion
 }
 
 // At returns the Origin of a document whose text is a part of the Text.
@@ -64,7 +64,7 @@ func (o *Origin) Locate(err error) error {
 }
 
 // ConvertJSON is Convert for a document in JSON, for its values that become documents without being parts of the Text.
-func (t *Text) ConvertJSON(begin, end int, l Limits) (json []byte, c *Conversion, err error) {
+func (t *Text) ConvertJSON(begin, end int, l Limits) (json []byte, c *ManifestText, err error) {
 	o, json := t.At(begin), t.bytes[begin:end]
 	d := Acquire()
 	defer d.Release()
@@ -82,11 +82,11 @@ func (t *Text) ConvertJSON(begin, end int, l Limits) (json []byte, c *Conversion
 	for duplicate := range d.Duplicates(Request) {
 		y.repeated = append(y.repeated, duplicate.Places...)
 	}
-	return json, &Conversion{text: t, begin: begin, y: y}, nil
+	return json, &ManifestText{text: t, begin: begin, y: y}, nil
 }
 
-// Conversion is a YAML document of a Text that was converted to JSON. Its documents can be used concurrently.
-type Conversion struct {
+// ManifestText is a YAML document of a Text that was converted to JSON. Its documents can be used concurrently.
+type ManifestText struct {
 	text  *Text
 	begin int
 	mu    sync.Mutex
@@ -94,7 +94,7 @@ type Conversion struct {
 }
 
 // Convert converts the YAML document text[begin:end] to JSON as clients convert manifests.
-func (t *Text) Convert(begin, end int, l Limits) (json []byte, c *Conversion, err error) {
+func (t *Text) Convert(begin, end int, l Limits) (json []byte, c *ManifestText, err error) {
 	o, src := t.At(begin), endLine(t.bytes[begin:end])
 	y, ok := (*YAMLSource)(nil), false
 	if l = l.WithDefaults(); len(src) <= l.MaxBytes {
@@ -105,16 +105,16 @@ func (t *Text) Convert(begin, end int, l Limits) (json []byte, c *Conversion, er
 	} else if json, y, err = convertManifest(src, &o, l); err != nil {
 		return nil, nil, err
 	}
-	return json, &Conversion{text: t, begin: begin, y: y}, nil
+	return json, &ManifestText{text: t, begin: begin, y: y}, nil
 }
 
 // At returns the Origin of the value at a path, as a document in JSON.
-func (c *Conversion) At(path Path) Origin {
+func (c *ManifestText) At(path Path) Origin {
 	return Origin{text: c.text, begin: c.begin, from: c, path: path}
 }
 
 // DuplicatesOutside returns the places of the duplicate keys that are in none of the values at these paths.
-func (c *Conversion) DuplicatesOutside(paths []Path) (found []DuplicatePlace) {
+func (c *ManifestText) DuplicatesOutside(paths []Path) (found []DuplicatePlace) {
 	for _, r := range c.y.repeated {
 		if !slices.ContainsFunc(paths, func(p Path) bool { return len(r.Path) > len(p) && slices.Equal(r.Path[:len(p)], p) }) {
 			found = append(found, r)
@@ -124,14 +124,14 @@ func (c *Conversion) DuplicatesOutside(paths []Path) (found []DuplicatePlace) {
 }
 
 // position returns the position of a path in the value at a path.
-func (c *Conversion) position(of, path Path) Position {
+func (c *ManifestText) position(of, path Path) Position {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.y.Position(of.With(path...))
 }
 
 // keyPosition returns the position of the key of a member. path is its path in the value at a path.
-func (c *Conversion) keyPosition(of, path Path) Position {
+func (c *ManifestText) keyPosition(of, path Path) Position {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.y.KeyPosition(of.With(path...))

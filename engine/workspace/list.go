@@ -78,16 +78,16 @@ func (m *Manifest) converted() (items []*Manifest, ok bool) {
 	if content == nil {
 		convert, content = m.Text().ConvertJSON, m.Document.JSON
 	}
-	text, conversion, err := convert(m.begin, m.begin+len(content), limits)
+	text, yaml, err := convert(m.begin, m.begin+len(content), limits)
 	if err != nil {
 		return nil, false
 	}
-	l := &list{of: m, conversion: conversion}
+	l := &list{of: m, yaml: yaml}
 	if ok = l.add(text, m.APIVersion, m.Kind, nil); !ok {
 		return nil, false
 	}
 	readAll(l.items, (*Manifest).read)
-	for _, d := range conversion.DuplicatesOutside(l.paths) {
+	for _, d := range yaml.DuplicatesOutside(l.paths) {
 		l.items = append(l.items, m.repeated(d))
 	}
 	return l.items, true
@@ -95,10 +95,10 @@ func (m *Manifest) converted() (items []*Manifest, ok bool) {
 
 // list collects the items of a list that was converted.
 type list struct {
-	of         *Manifest
-	conversion *value.Conversion
-	items      []*Manifest
-	paths      []value.Path // of the items
+	of    *Manifest
+	yaml  *value.ManifestText
+	items []*Manifest
+	paths []value.Path // of the items
 }
 
 // fields are those of a list.
@@ -153,7 +153,7 @@ func (l *list) add(text []byte, apiVersion, kind string, at value.Path) bool {
 		if itemKind == "" && itemVersion == "" && kind != "List" && len(item) > 0 && item[0] == '{' {
 			item = withType(item, apiVersion, strings.TrimSuffix(kind, "List"))
 		}
-		m := &Manifest{begin: l.of.begin, origin: l.conversion.At(path)}
+		m := &Manifest{begin: l.of.begin, origin: l.yaml.At(path)}
 		m.Item = path[1].Index() + 1
 		m.Document.JSON = item
 		l.items, l.paths = append(l.items, m), append(l.paths, path)

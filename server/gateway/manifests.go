@@ -187,7 +187,7 @@ func (b *body) decodeYAML(v any) error {
 }
 
 // follow makes an error about converted JSON one about the YAML text.
-func (e *bodyError) follow(text *value.Text, conversion *value.Conversion) {
+func (e *bodyError) follow(text *value.Text, conversion *value.ManifestText) {
 	origin := conversion.At(nil)
 	found, _ := origin.Ranges(nil, false).Find(e.pointer)
 	e.body, e.offset = text.Bytes(), found.Value.Begin

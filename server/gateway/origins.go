@@ -13,7 +13,7 @@ import (
 // bodyOrigins are the origins of the documents of a body. They are complete before the call.
 type bodyOrigins struct {
 	text       *value.Text                                 // the body
-	conversion *value.Conversion                           // of a YAML body that was converted to JSON, else nil
+	conversion *value.ManifestText                         // of a YAML body that was converted to JSON, else nil
 	paths      documentPaths                               // of its documents
 	manifests  map[*crdevalv1.Document]*workspace.Manifest // of a YAML body of manifests
 }

@@ -45,7 +45,7 @@ func TestRulesMeanTheSameWhenStored(t *testing.T) {
 						continue
 					}
 					seen[key] = true
-					scope, other := celcheck.NewMemory().Field(p), celcheck.NewMemory().Field(p) // separate caches
+					scope, other := celcheck.NewShared().Field(p), celcheck.NewShared().Field(p) // separate caches
 					if scope.Decl == nil {
 						continue
 					}

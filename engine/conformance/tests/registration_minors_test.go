@@ -113,7 +113,7 @@ func TestMinors(t *testing.T) {
 	for since, list := range expressions {
 		for _, expression := range list {
 			s := typedWith(t, expression)
-			scope := celcheck.NewMemory().Field(s)
+			scope := celcheck.NewShared().Field(s)
 			for minor := format.OldestMinor; minor <= format.LatestMinor; minor++ {
 				theirs := inMinor(t, expression, uint(minor))
 				env, err := celenv.ForMinor(minor)

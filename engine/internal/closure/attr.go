@@ -150,10 +150,10 @@ func (c *compiler) resolve(x *expr, extra uint64) *expr {
 	if a.base != nil && len(a.steps) == 0 && !a.optional {
 		return charged(a.base, cost)
 	}
-	if p, t := c.nodeWalk(a, cost); p != nil && !a.optional {
+	if p, t := c.nodePlace(a, cost); p != nil && !a.optional {
 		x = typed(p, t)
 	} else {
-		x = c.valueWalk(a, extra)
+		x = c.valuePlace(a, extra)
 	}
 	x.part = c.partOf(a)
 	return x

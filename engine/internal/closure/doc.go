@@ -7,7 +7,7 @@
 //
 // Read type.go first: what rules see of a schema. Then read program.go and frame.go: what is compiled and evaluated.
 // compiler.go compiles expressions; its table builders lists the functions with closures. attr.go has variables with
-// their selectors, and walk.go, follow.go and presence.go resolve them. Most other files have one kind of operator,
+// their selectors, and place.go, follow.go and presence.go resolve them. Most other files have one kind of operator,
 // function or macro each. Functions without a closure of their own call cel-go's implementation with cel-go's values
 // (ofFallback in generic.go, ref.go). reads.go finds the parts of self that programs depend on.
 // result.go has programs whose values are not bools, for conversion.

@@ -1,8 +1,8 @@
 package closure
 
-// valueWalk compiles an attribute with values that are not nodes, or with optional steps. A step that finds nothing
+// valuePlace compiles an attribute with values that are not nodes, or with optional steps. A step that finds nothing
 // costs nothing; it ends an optional attribute, and is an error of others.
-func (c *compiler) valueWalk(a *attr, extra uint64) *expr {
+func (c *compiler) valuePlace(a *attr, extra uint64) *expr {
 	base := a.base
 	if base == nil {
 		node, t := a.node, a.typ

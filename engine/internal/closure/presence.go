@@ -11,16 +11,16 @@ func (c *compiler) presence(operand *expr, field string) *expr {
 	a := c.selected(operand, step{name: field}).attr
 	c.partOf(a)
 	if a.optional {
-		walk := c.valueWalk(a, 0).v
+		read := c.valuePlace(a, 0).v
 		return &expr{shape: boolShape, optionalTest: true, b: func(f *Frame) (bool, bool) {
-			v, ok := walk(f)
+			v, ok := read(f)
 			return v.kind != kindNone, ok
 		}}
 	}
 	last, cost := &a.steps[len(a.steps)-1], uint64(len(a.steps))
 	before := *a
 	before.steps = a.steps[:len(a.steps)-1]
-	if p, _ := c.nodeWalk(&before, cost); p != nil && last.from != nil {
+	if p, _ := c.nodePlace(&before, cost); p != nil && last.from != nil {
 		if m, kinds := last.member, nodeKinds[last.to.Kind]; m != nil && !formatted(last.to.Kind) {
 			return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
 				i, ok := p.find(f)
@@ -37,7 +37,7 @@ func (c *compiler) presence(operand *expr, field string) *expr {
 			return m != 0, ok
 		}}
 	}
-	v := c.valueWalk(&before, 1).val()
+	v := c.valuePlace(&before, 1).val()
 	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
 		object, ok := v(f)
 		if !ok {

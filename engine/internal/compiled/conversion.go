@@ -26,7 +26,7 @@ type Conversion struct {
 // CompileConversion compiles conversion rules for an accepted CRD. It returns nil if there are no rules. The error is a
 // *admission.Fault.
 func CompileConversion(
-	ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, rules Document, l value.Limits, memory *celcheck.Memory,
+	ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, rules Document, l value.Limits, shared *celcheck.Shared,
 ) (*Conversion, error) {
 	if rules.Absent() {
 		return nil, nil
@@ -52,7 +52,7 @@ func CompileConversion(
 				versions[i].Schema = &schema.Props{Type: "object", XPreserveUnknownFields: &preserve}
 			}
 		}
-		set, found, err = lens.Compile(ctx, f, versions, memory)
+		set, found, err = lens.Compile(ctx, f, versions, shared)
 	}
 	for i := range found {
 		found[i].Position = d.PositionAt(found[i].Path)

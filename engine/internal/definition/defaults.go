@@ -24,14 +24,14 @@ import (
 //
 // As in upstream, the check changes the schema: it removes unknown fields from embedded metadata in defaults.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/validation.go, ValidateDefaults)
-func checkDefaults(ctx context.Context, s *schema.Props, path *field.Path, budget *violation.Budget, memory *celcheck.Memory, unprunedToo func() bool) field.ErrorList {
+func checkDefaults(ctx context.Context, s *schema.Props, path *field.Path, budget *violation.Budget, shared *celcheck.Shared, unprunedToo func() bool) field.ErrorList {
 	resource := *s
 	resource.XEmbeddedResource = true // upstream treats the root as an embedded resource
 	compiled, err := plan.Compile(&resource, plan.Options{ForDefaults: true})
 	if err != nil {
 		return field.ErrorList{field.Invalid(path, "", err.Error())}
 	}
-	c := defaultCheck{ctx: ctx, d: value.Acquire(), budget: budget, memory: memory, unprunedToo: unprunedToo, stop: budget.Signal(), left: rule.CostBudget}
+	c := defaultCheck{ctx: ctx, d: value.Acquire(), budget: budget, shared: shared, unprunedToo: unprunedToo, stop: budget.Signal(), left: rule.CostBudget}
 	c.node(&resource, compiled.Root, path, surroundings{})
 	c.d.Release() // not deferred: after a panic the Doc must not be reused
 	return c.errs
@@ -42,8 +42,8 @@ type defaultCheck struct {
 	d      *value.Doc
 	errs   field.ErrorList
 	budget *violation.Budget
-	// memory caches compiled rules and their types.
-	memory *celcheck.Memory
+	// shared has compiled rules and their types.
+	shared *celcheck.Shared
 	// unprunedToo is described at checkDefaults.
 	unprunedToo func() bool
 	stop        *interrupt.Signal
@@ -212,7 +212,7 @@ func (c *defaultCheck) rules(s *schema.Props, root uint32, path *field.Path) {
 	if !schema.HasRules(s) {
 		return
 	}
-	compiled, err := plan.Compile(s, plan.Options{ForDefaults: true, Rules: plan.RulesOfField, Context: c.ctx, Memory: c.memory})
+	compiled, err := plan.Compile(s, plan.Options{ForDefaults: true, Rules: plan.RulesOfField, Context: c.ctx, Shared: c.shared})
 	if c.ctx.Err() != nil {
 		return // the caller checks the context
 	}

@@ -103,7 +103,7 @@ func NewReport(ctx context.Context, m *Manifest, o Options, source *Source) (*Re
 		f.Schema = schemaPointer(f.Path)
 		r.Violations = append(r.Violations, f)
 	}
-	survey := m.spec.memory.Survey
+	survey := m.spec.shared.Survey
 	r.Versions = DescribeVersions(m.CRD, survey)
 	shared := map[*Rules][]rules.Report{}
 	for i := range r.Versions {

@@ -52,7 +52,7 @@ type Rule struct {
 type ruleCheck struct {
 	ctx     context.Context
 	env     *celenv.Env
-	memory  *celcheck.Memory
+	shared  *celcheck.Shared
 	ratchet *ratchet
 	// version is the name of the version with the schema.
 	version string

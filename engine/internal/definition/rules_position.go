@@ -90,9 +90,9 @@ func (p *position) look() (*celcheck.Scope, error) {
 	}
 	var s *celcheck.Scope
 	if p.up == nil {
-		s = p.c.memory.Root(p.props)
+		s = p.c.shared.Root(p.props)
 	} else {
-		s = p.c.memory.Field(p.props)
+		s = p.c.shared.Field(p.props)
 	}
 	if s.Decl == nil {
 		return nil, errNoType

@@ -27,18 +27,18 @@ func (s *spec) checkSchema(c *apiextensionsv1.CustomResourceValidation, version 
 	if p.Nullable {
 		errs = append(errs, field.Forbidden(path.Child("openAPIV3Schema.nullable"), "nullable cannot be true at the root"))
 	}
-	facts := s.memory.Survey.Of(p)
+	facts := s.shared.Survey.Of(p)
 	if facts.Rules && s.grows(p) {
 		return nil
 	}
-	rules := &ruleCheck{ctx: s.ctx, env: s.env, memory: s.memory, ratchet: s.ratchet, version: version, budget: s.budget}
+	rules := &ruleCheck{ctx: s.ctx, env: s.env, shared: s.shared, ratchet: s.ratchet, version: version, budget: s.budget}
 	var positions schema.Rules
 	if facts.Rules {
 		positions = rootPosition(rules, p)
 	}
 	var unsupported error
 	if s.structural {
-		unsupported = s.memory.Survey.Unsupported(p)
+		unsupported = s.shared.Survey.Unsupported(p)
 	}
 	switch {
 	case !s.structural || unsupported != nil:
@@ -46,7 +46,7 @@ func (s *spec) checkSchema(c *apiextensionsv1.CustomResourceValidation, version 
 	default:
 		found := schema.Structural(at, p, s.budget)
 		if len(found) == 0 && quirk.On(quirk.NullDefaultIgnored) && facts.Defaults {
-			found = checkDefaults(s.ctx, p, at, s.budget, s.memory, s.ratchet.unprunedDefaults)
+			found = checkDefaults(s.ctx, p, at, s.budget, s.shared, s.ratchet.unprunedDefaults)
 		}
 		if len(found) > 0 {
 			positions = nil // upstream compiles no rules for such a schema

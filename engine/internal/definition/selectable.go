@@ -15,7 +15,7 @@ func (s *spec) selectable(
 	fields []apiextensionsv1.SelectableField, p *schema.Props, parent *field.Path, version string,
 ) field.ErrorList {
 	var errs field.ErrorList
-	if err := s.memory.Survey.Unsupported(p); err != nil {
+	if err := s.shared.Survey.Unsupported(p); err != nil {
 		errs = append(errs, field.Invalid(parent.Child("schema.openAPIV3Schema"), "", err.Error()))
 		p = nil // no fields; upstream panics on the first valid path
 	}

@@ -32,7 +32,7 @@ type spec struct {
 	ctx        context.Context
 	budget     *violation.Budget // bounds the errors
 	env        *celenv.Env       // environment of new rules
-	memory     *celcheck.Memory
+	shared     *celcheck.Shared
 	ratchet    *ratchet
 	structural bool // schemas must be structural
 	rules      map[*schema.Props]*Rules

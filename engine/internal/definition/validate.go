@@ -44,8 +44,8 @@ type Options struct {
 	Limits value.Limits
 	// Stored is the CRD that the manifest updates, or nil for a creation.
 	Stored *Stored
-	// Memory is reused when the CRD is compiled. Nil means a new one.
-	Memory *celcheck.Memory
+	// Shared is reused when the CRD is compiled. Nil means a new one.
+	Shared *celcheck.Shared
 }
 
 // Stored is a CRD in the storage of an API server.
@@ -100,9 +100,9 @@ func Validate(ctx context.Context, m *Manifest, o Options) Result {
 	if err != nil {
 		return Result{Err: err}
 	}
-	m.spec.ctx, m.spec.budget, m.spec.env, m.spec.memory = ctx, violation.NewBudget(o.Limits).Until(interrupt.Of(ctx)), env, o.Memory
-	if m.spec.memory == nil {
-		m.spec.memory = celcheck.NewMemory()
+	m.spec.ctx, m.spec.budget, m.spec.env, m.spec.shared = ctx, violation.NewBudget(o.Limits).Until(interrupt.Of(ctx)), env, o.Shared
+	if m.spec.shared == nil {
+		m.spec.shared = celcheck.NewShared()
 	}
 	m.spec.rules = map[*schema.Props]*Rules{}
 	if err := metadata.FitsMeta(&m.CRD.ObjectMeta); err != nil {
@@ -126,7 +126,7 @@ func Validate(ctx context.Context, m *Manifest, o Options) Result {
 	if len(errs) == 0 {
 		Normalize(m.CRD)
 	}
-	texts := warnings(&m.spec, m.spec.memory.Survey, o.KubernetesMinor)
+	texts := warnings(&m.spec, m.spec.shared.Survey, o.KubernetesMinor)
 	if old != nil && quirk.On(quirk.CRDUpdatesRatcheted) && quirk.On(quirk.RatchetWarnings) {
 		texts = fresh(texts, warnings(&old.Manifest.spec, nil, o.KubernetesMinor))
 	}

@@ -117,7 +117,7 @@ func versions(t testing.TB) (beta, v1 *laws.Version, set *lens.Set) {
 	if len(found) > 0 {
 		t.Fatal(found)
 	}
-	set, found, err = lens.Compile(t.Context(), file, sides, celcheck.NewMemory())
+	set, found, err = lens.Compile(t.Context(), file, sides, celcheck.NewShared())
 	if err != nil || len(found) > 0 {
 		t.Fatal(found, err)
 	}

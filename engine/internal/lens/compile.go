@@ -18,10 +18,10 @@ import (
 
 // Compile checks a file against the versions of its CRD and compiles it. The paths of violations are paths in the
 // file. The Set is nil if there are violations. The error is that of the context.
-func Compile(ctx context.Context, f *File, versions []Version, memory *celcheck.Memory) (
+func Compile(ctx context.Context, f *File, versions []Version, shared *celcheck.Shared) (
 	*Set, []violation.Violation, error) {
-	c := &compiler{ctx: ctx, memory: memory, set: &Set{
-		hub: f.Hub, programs: map[[2]string]*program{}, except: map[[2]string][]Law{},
+	c := &compiler{ctx: ctx, shared: shared, set: &Set{
+		hub: f.Hub, conversions: map[[2]string]*conversion{}, except: map[[2]string][]Law{},
 	}, retained: closure.Retention{Texts: map[string]string{}}}
 	c.checkPairs(f, versions)
 	for i := range f.pairs {
@@ -43,7 +43,7 @@ func Compile(ctx context.Context, f *File, versions []Version, memory *celcheck.
 
 type compiler struct {
 	ctx    context.Context
-	memory *celcheck.Memory
+	shared *celcheck.Shared
 	set    *Set
 	findings
 
@@ -149,7 +149,7 @@ func (c *compiler) pair(p *pair, versions []Version) {
 	b := &pairing{compiler: c, pair: p, equal: &compiledRule{ruleText: &ruleText{kind: Equal, index: -1, at: p.at}, class: ISO}}
 	for s, name := range p.between {
 		v := versions[slices.IndexFunc(versions, func(v Version) bool { return v.Name == name })]
-		b.sides[s] = side{v, &named{}, c.memory.Root(v.Schema)}
+		b.sides[s] = side{v, &named{}, c.shared.Root(v.Schema)}
 	}
 	for i := range p.rules {
 		r := &compiledRule{ruleText: &p.rules[i], class: ISO}
@@ -168,7 +168,7 @@ func (c *compiler) pair(p *pair, versions []Version) {
 	}
 	for from := range b.sides {
 		between := [2]string{p.between[from], p.between[1-from]}
-		c.set.programs[between], c.set.except[between] = b.program(from), p.except
+		c.set.conversions[between], c.set.except[between] = b.conversion(from), p.except
 	}
 	c.pairings = append(c.pairings, b)
 	for _, r := range append([]*compiledRule{b.equal}, b.rules...) {

@@ -61,15 +61,15 @@ func (e *Error) in(p path) *Error {
 // partial object of server-side apply (partial.go). The error is an *Error. After an error, the tree is unusable.
 func (s *Set) Convert(ctx context.Context, d *value.Doc, root uint32, from, to string, whole bool) error {
 	steps := []string{from, to}
-	if s.programs[[2]string{from, to}] == nil && from != to {
+	if s.conversions[[2]string{from, to}] == nil && from != to {
 		steps = []string{from, s.hub, to}
 	}
 	for i := 1; i < len(steps); i++ {
-		p := s.programs[[2]string{steps[i-1], steps[i]}]
+		p := s.conversions[[2]string{steps[i-1], steps[i]}]
 		if p == nil {
 			return &Error{Rule: "conversion", Text: fmt.Sprintf("no rules convert %s to %s: add them to the file", steps[i-1], steps[i])}
 		}
-		if err := (&run{ctx: ctx, d: d, root: root, whole: whole, program: p}).convert(); err != nil {
+		if err := (&run{ctx: ctx, d: d, root: root, whole: whole, conversion: p}).convert(); err != nil {
 			return err
 		}
 	}
@@ -78,11 +78,11 @@ func (s *Set) Convert(ctx context.Context, d *value.Doc, root uint32, from, to s
 
 // run is the conversion of one object.
 type run struct {
-	ctx     context.Context
-	d       *value.Doc
-	root    uint32
-	whole   bool
-	program *program
+	ctx        context.Context
+	d          *value.Doc
+	root       uint32
+	whole      bool
+	conversion *conversion
 
 	rules  *rule.Run // nil before the first expression
 	lack   *lack     // nil until managedFields are read
@@ -107,7 +107,7 @@ func (r *run) failed(by *compiledRule, i uint32, text string) *Error {
 }
 
 func (r *run) convert() error {
-	d, root, p := r.d, r.root, r.program
+	d, root, p := r.d, r.root, r.conversion
 	if d.Nodes[root].Kind != value.Object {
 		return &Error{Rule: "conversion", Text: "the value is not an object"}
 	}
@@ -149,7 +149,7 @@ func (r *run) convert() error {
 }
 
 // item converts the root, an item of a list or a value of a map, and reports whether it changed.
-func (r *run) item(p *itemProgram, i uint32) (changed bool, failed *Error) {
+func (r *run) item(p *itemConversion, i uint32) (changed bool, failed *Error) {
 	base := len(r.slots)
 	for range p.slots {
 		r.slots = append(r.slots, 0)
@@ -255,7 +255,7 @@ func (r *run) node(n *node, i uint32, slots []uint32) (changed bool, failed *Err
 		changed = changed || replaced
 	}
 	if n.notNull != nil && d.Nodes[i].Kind == value.Null && (r.whole || !n.emptied) {
-		return false, r.failed(n.notNull, i, "is not valid in "+r.program.to.Name+
+		return false, r.failed(n.notNull, i, "is not valid in "+r.conversion.to.Name+
 			", whose schema is not nullable: remove the field or set a value, or set nullable in the schema")
 	}
 	if n.check != nil && len(n.check.fits.Explain(d, i, plan.At{})) > 0 {

@@ -48,7 +48,7 @@ func compileTest(t testing.TB, f *testFile, rules string) (*Set, []violation.Vio
 	for _, name := range f.Order {
 		versions = append(versions, Version{name, "example.com/" + name, f.Schemas[name]})
 	}
-	set, found, err := Compile(t.Context(), file, versions, celcheck.NewMemory())
+	set, found, err := Compile(t.Context(), file, versions, celcheck.NewShared())
 	if err != nil {
 		t.Fatal(err)
 	}

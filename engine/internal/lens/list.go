@@ -86,7 +86,7 @@ func (s *listStep) run(r *run, i uint32) *Error {
 	d := r.d
 	if d.Nodes[i].Kind >= value.Array && int64(d.Len(i)) > s.most {
 		return r.failed(s.by, i, fmt.Sprintf("has %d items, and the schema of %s allows %d: remove some, or raise that limit",
-			d.Len(i), r.program.to.Name, s.most))
+			d.Len(i), r.conversion.to.Name, s.most))
 	}
 	switch kind := d.Nodes[i].Kind; {
 	case kind == value.Null:

@@ -8,7 +8,7 @@ import "github.com/crdeval/crdeval/engine/value"
 // an expression has no result if a partial object lacks something that it reads. Normalize changes nothing if the
 // versions have no rules of their own.
 func (s *Set) Normalize(d *value.Doc, root uint32, from, to string, whole bool) {
-	if p := s.programs[[2]string{from, to}]; p != nil && p.root.node != nil {
+	if p := s.conversions[[2]string{from, to}]; p != nil && p.root.node != nil {
 		p.root.node.normalize(d, root, whole)
 	}
 }

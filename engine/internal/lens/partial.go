@@ -63,13 +63,13 @@ func (x *expression) determined(r *run, item uint32, absent bool) bool {
 			continue
 		}
 		switch d.Str(version) {
-		case r.program.from.APIVersion:
+		case r.conversion.from.APIVersion:
 			for _, read := range x.reads {
 				if r.lacks(append(slices.Clone(x.self), read.Path...)) {
 					return false
 				}
 			}
-		case r.program.to.APIVersion:
+		case r.conversion.to.APIVersion:
 			if absent && exists(d, listed, x.to, "f:") {
 				return false
 			}
@@ -114,7 +114,7 @@ func (r *run) lacks(p path) bool {
 		fields := d.Field(d.Field(r.root, "metadata"), "managedFields")
 		find := d.Finder()
 		for entry := d.Nodes[fields].First; entry != 0; entry = d.Nodes[entry].Next {
-			if v := d.Field(entry, "apiVersion"); d.Nodes[v].Kind == value.String && d.Str(v) == r.program.from.APIVersion {
+			if v := d.Field(entry, "apiVersion"); d.Nodes[v].Kind == value.String && d.Str(v) == r.conversion.from.APIVersion {
 				r.lack.add(d, find, r.root, d.Field(entry, "fieldsV1"))
 			}
 		}

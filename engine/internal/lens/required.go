@@ -12,7 +12,7 @@ import (
 )
 
 // expect records that a converted object may be invalid at a path.
-func (p *program) expect(at path) {
+func (p *conversion) expect(at path) {
 	if p.expected == nil {
 		p.expected = map[string]bool{}
 	}
@@ -22,7 +22,7 @@ func (p *program) expect(at path) {
 // Expects reports whether a converted object may be invalid at a path, because the object does not meet a
 // precondition.
 func (s *Set) Expects(from, to string, at value.Path) bool {
-	p := s.programs[[2]string{from, to}]
+	p := s.conversions[[2]string{from, to}]
 	if p == nil || len(p.expected) == 0 {
 		return false
 	}

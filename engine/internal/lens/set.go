@@ -16,11 +16,11 @@ type Version struct {
 
 // Set is a compiled File. It is immutable and safe for concurrent use.
 type Set struct {
-	hub      string
-	programs map[[2]string]*program // by source and target
-	except   map[[2]string][]Law    // by source and target
-	rules    []Rule
-	size     int64
+	hub         string
+	conversions map[[2]string]*conversion // by source and target
+	except      map[[2]string][]Law       // by source and target
+	rules       []Rule
+	size        int64
 }
 
 // Rules returns descriptions of the rules, in the order of the file.
@@ -53,7 +53,7 @@ func (s *Set) Hub() string { return s.hub }
 // Pairs returns the source and target of each compiled conversion, sorted. Conversions through the hub are not
 // included.
 func (s *Set) Pairs() [][2]string {
-	return slices.SortedFunc(maps.Keys(s.programs), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
+	return slices.SortedFunc(maps.Keys(s.conversions), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
 }
 
 // Excepts reports whether the file lists a law under except, for the rules between two versions.
@@ -106,9 +106,9 @@ type Coverage struct {
 
 // Coverage returns the coverage of each pair and direction, in the order of Pairs.
 func (s *Set) Coverage() []Coverage {
-	all := make([]Coverage, 0, len(s.programs))
+	all := make([]Coverage, 0, len(s.conversions))
 	for _, between := range s.Pairs() {
-		c := s.programs[between].coverage
+		c := s.conversions[between].coverage
 		c.Between = between
 		all = append(all, c)
 	}

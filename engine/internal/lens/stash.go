@@ -112,7 +112,7 @@ func (r *run) save(dst []byte) ([]byte, *Error) {
 		return dst, nil // a partial object, which is not stored
 	}
 	start := len(dst)
-	for _, s := range r.program.stashes {
+	for _, s := range r.conversion.stashes {
 		before := len(dst)
 		dst = append(dst, either(before == start, "{", ",")...)
 		dst = append(value.AppendString(dst, s.from.String()), ':')
@@ -182,7 +182,7 @@ func (s *stash) rejected(r *run, i uint32) *Error {
 		why = violation.Shorten(found[0].Error.Error(), maxShownFile)
 	}
 	return r.failed(s.compiledRule, i, fmt.Sprintf("is not valid in %s (%s), so the conversion back would lose it: correct it",
-		r.program.from.Name, why))
+		r.conversion.from.Name, why))
 }
 
 // savedItem is the stashed content of an item of a list or map.
@@ -238,7 +238,7 @@ func keyOf(d *value.Doc, container, item uint32, keys []string) string {
 // ignores all other content of the annotation.
 func (r *run) restore(kept uint32) {
 	f := r.d.Finder()
-	for _, s := range r.program.restores {
+	for _, s := range r.conversion.restores {
 		if c := f.Field(kept, s.from.String()); c != 0 {
 			s.restore(r.d, f, r.root, 0, c)
 		}

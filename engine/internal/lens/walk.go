@@ -11,10 +11,10 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// program converts objects of one version to another.
-type program struct {
+// conversion converts objects of one version to another.
+type conversion struct {
 	from, to Version
-	root     *itemProgram
+	root     *itemConversion
 	// stashes are written to the annotation of from. restores are read from the annotation of to.
 	stashes, restores []*stash
 	coverage          Coverage
@@ -22,8 +22,8 @@ type program struct {
 	expected map[string]bool
 }
 
-// itemProgram converts the root of an object, an item of a list or a value of a map, here called the item.
-type itemProgram struct {
+// itemConversion converts the root of an object, an item of a list or a value of a map, here called the item.
+type itemConversion struct {
 	src, dst path // of the item
 	node     *node
 	slots    int // taken fields and values of expressions
@@ -42,7 +42,7 @@ type put struct {
 type node struct {
 	name     string // of the property
 	children []*node
-	each     *itemProgram // for the items or values
+	each     *itemConversion // for the items or values
 	list     *listStep
 	values   *valuesStep
 	check    *check
@@ -80,21 +80,21 @@ func (w *walker) check(c *comparison, dst *schema.Props, by *compiledRule, valid
 		"change the value or the schema", valid, w.dst.Name, strings.Join(c.checked, " and "))}
 }
 
-// walker builds the program of one direction.
+// walker builds the conversion of one direction.
 type walker struct {
 	*pairing
 	from     int
 	src, dst *side
-	p        *program
+	p        *conversion
 	unpaired []typedPath // fields of the target that the source lacks and that no rule names
 	searched bool        // for unpaired
 }
 
-// program builds the program from one version to the other.
-func (b *pairing) program(from int) *program {
+// conversion builds the conversion from one version to the other.
+func (b *pairing) conversion(from int) *conversion {
 	w := &walker{pairing: b, from: from, src: &b.sides[from], dst: &b.sides[1-from]}
-	w.p = &program{from: w.src.Version, to: w.dst.Version}
-	w.p.root = &itemProgram{node: &node{}}
+	w.p = &conversion{from: w.src.Version, to: w.dst.Version}
+	w.p.root = &itemConversion{node: &node{}}
 	w.p.root.node.children = w.object(w.p.root, w.src.named, w.src.Schema, w.dst.Schema, nil, nil, b.equal)
 	w.finish(w.p.root)
 	for _, r := range b.rules {
@@ -115,7 +115,7 @@ func (b *pairing) program(from int) *program {
 }
 
 // finish adds the expressions of an item, and sorts its puts: those with shorter paths come first.
-func (w *walker) finish(item *itemProgram) {
+func (w *walker) finish(item *itemConversion) {
 	for _, r := range w.rules {
 		for _, x := range r.writes {
 			if x.side == w.from || !slices.Equal(x.to.item(), item.dst) {
@@ -131,7 +131,7 @@ func (w *walker) finish(item *itemProgram) {
 }
 
 // value builds the node of a value that a rule carries. It returns nil if the value does not change.
-func (w *walker) value(item *itemProgram, n *named, src, dst *schema.Props, sp, dp path, by *compiledRule) *node {
+func (w *walker) value(item *itemConversion, n *named, src, dst *schema.Props, sp, dp path, by *compiledRule) *node {
 	if w.ctx.Err() != nil || n == nil && schema.Equal(src, dst) {
 		w.carry(by, leaves(src))
 		return nil
@@ -190,9 +190,9 @@ func (w *walker) carry(by *compiledRule, fields int) {
 	by.carries = true
 }
 
-// items builds the program for the items of a list or the values of a map, or nil if nothing happens to them.
-func (w *walker) items(n *named, src, dst *schema.Props, sp, dp path, by *compiledRule) *itemProgram {
-	sub := &itemProgram{src: sp.with(each), dst: dp.with(each)}
+// items builds the conversion for the items of a list or the values of a map, or nil if nothing happens to them.
+func (w *walker) items(n *named, src, dst *schema.Props, sp, dp path, by *compiledRule) *itemConversion {
+	sub := &itemConversion{src: sp.with(each), dst: dp.with(each)}
 	below := n.child(each)
 	if below != nil && below.mapped != nil {
 		if by = below.mapped; !slices.Equal(below.other, sub.dst) {
@@ -208,7 +208,7 @@ func (w *walker) items(n *named, src, dst *schema.Props, sp, dp path, by *compil
 }
 
 // object builds the nodes of the properties that change, sorted by name. dst is nil if the target has no such object.
-func (w *walker) object(item *itemProgram, n *named, src, dst *schema.Props, sp, dp path, by *compiledRule) (children []*node) {
+func (w *walker) object(item *itemConversion, n *named, src, dst *schema.Props, sp, dp path, by *compiledRule) (children []*node) {
 	for _, name := range schema.Names(src.Properties) {
 		if sp.with(name).isHead() {
 			continue
@@ -222,7 +222,7 @@ func (w *walker) object(item *itemProgram, n *named, src, dst *schema.Props, sp,
 }
 
 // property builds the node of a property. parent is the schema of the target's object, or nil.
-func (w *walker) property(item *itemProgram, n *named, src, parent *schema.Props, sp, dp path, by *compiledRule) *node {
+func (w *walker) property(item *itemConversion, n *named, src, parent *schema.Props, sp, dp path, by *compiledRule) *node {
 	if n != nil {
 		switch {
 		case n.dropped != nil:
@@ -272,7 +272,7 @@ func (w *walker) property(item *itemProgram, n *named, src, parent *schema.Props
 }
 
 // mapped builds the node of a property that a rule maps to another path.
-func (w *walker) mapped(item *itemProgram, n *named, src *schema.Props, sp, dp path, parent *schema.Props) *node {
+func (w *walker) mapped(item *itemConversion, n *named, src *schema.Props, sp, dp path, parent *schema.Props) *node {
 	r, to := n.mapped, n.other
 	dst, _ := to.resolve(w.dst.Schema)
 	if !slices.Equal(to.item(), item.dst) {

@@ -31,8 +31,8 @@ type Options struct {
 	ForDefaults bool
 	// Context aborts Compile with its error, since rules may take seconds. It may be nil.
 	Context context.Context
-	// Memory is shared between compilations of rules of one CRD. It may be nil.
-	Memory *celcheck.Memory
+	// Shared holds what the compilations of one CRD have in common. It may be nil.
+	Shared *celcheck.Shared
 }
 
 // Rules selects which x-kubernetes-validations Compile compiles.
@@ -56,8 +56,8 @@ func Compile(s *apiextensionsv1.JSONSchemaProps, o Options) (*Plan, error) {
 	if o.Context == nil {
 		o.Context = context.Background()
 	}
-	if o.Memory == nil {
-		o.Memory = celcheck.NewMemory()
+	if o.Shared == nil {
+		o.Shared = celcheck.NewShared()
 	}
 	p := &Plan{HasSchema: s != nil, PreserveUnknown: o.PreserveUnknown, StatusSubresource: o.StatusSubresource}
 	c := compiler{o: o, seen: make(map[string]*Node, 64), sets: map[*rule.Set]struct{}{}, clone: strings.Clone}
@@ -66,7 +66,7 @@ func Compile(s *apiextensionsv1.JSONSchemaProps, o Options) (*Plan, error) {
 		s = &apiextensionsv1.JSONSchemaProps{}
 	}
 	if root := c.rootScope(s); root != nil {
-		c.scopes, c.clone = append(c.scopes, scopeStep{scope: root, known: true}), o.Memory.Text
+		c.scopes, c.clone = append(c.scopes, scopeStep{scope: root, known: true}), o.Shared.Text
 	}
 	p.Root = c.node(s, Root, nil)
 	if c.err != nil {
@@ -258,9 +258,9 @@ func (c *compiler) fail(err error) {
 func (c *compiler) rootScope(s *schema.Props) *celcheck.Scope {
 	switch {
 	case c.o.Rules == RulesOfField && schema.HasRules(s):
-		return c.o.Memory.Field(s)
-	case c.o.Rules == RulesOfResource && c.o.Memory.Survey.Of(s).Rules:
-		return c.o.Memory.Root(s)
+		return c.o.Shared.Field(s)
+	case c.o.Rules == RulesOfResource && c.o.Shared.Survey.Of(s).Rules:
+		return c.o.Shared.Root(s)
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func TestCallLimit(t *testing.T) {
 // TestHoldsCharges: Holds charges what Evaluate does, or nothing.
 func TestHoldsCharges(t *testing.T) {
 	s := props(t, `{type: object, properties: {i: {type: integer}}, x-kubernetes-validations: [{rule: "self.i == 1"}, {rule: "self.i >= oldSelf.i"}, {rule: "has(self.i)"}]}`)
-	set := compile(t, celcheck.NewMemory().Field(s), s.XValidations)
+	set := compile(t, celcheck.NewShared().Field(s), s.XValidations)
 	d := value.Acquire()
 	defer d.Release()
 	one, two := parse(t, d, `{"i":1}`, value.Request), parse(t, d, `{"i":2}`, value.Old)
@@ -87,7 +87,7 @@ func TestHoldsCharges(t *testing.T) {
 func TestOneSetManyGoroutines(t *testing.T) {
 	s := props(t, `{type: object, properties: {i: {type: integer}, m: {type: object, additionalProperties: {type: string}}}, x-kubernetes-validations: [`+
 		`{rule: "self.i == 1", messageExpression: "'not ' + string(self.i)"}, {rule: "self.m.all(k, self.m[k] != 'x')"}, {rule: "1 / self.i == 1"}]}`)
-	set := compile(t, celcheck.NewMemory().Field(s), s.XValidations)
+	set := compile(t, celcheck.NewShared().Field(s), s.XValidations)
 	results := make(chan string)
 	const goroutines, rounds = 8, 20
 	for g := range goroutines {

@@ -50,7 +50,7 @@ func CompileExpression(
 	if err := celcheck.CheckExpansion(text); err != nil {
 		return nil, err
 	}
-	mem, env := s.Memory, celenv.Stored()
+	sh, env := s.Shared, celenv.Stored()
 	v, bad := s.CheckValue(ctx, env, text)
 	switch {
 	case ctx.Err() != nil:
@@ -58,7 +58,7 @@ func CompileExpression(
 	case bad != nil:
 		return nil, errors.New(bad.Detail)
 	}
-	x := &Expression{text: mem.Text(text), self: s.Type(), declared: s.Declared(), target: s.Target(result)}
+	x := &Expression{text: sh.Text(text), self: s.Type(), declared: s.Declared(), target: s.Target(result)}
 	if err := checkResult(v, x.target); err != nil {
 		return nil, err
 	}

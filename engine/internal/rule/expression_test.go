@@ -75,7 +75,7 @@ var targets = map[string]string{
 
 func sourceScope(t testing.TB) *celcheck.Scope {
 	t.Helper()
-	return celcheck.NewMemory().Root(props(t, sourceSchema))
+	return celcheck.NewShared().Root(props(t, sourceSchema))
 }
 
 func target(t testing.TB, name string) *schema.Props {
@@ -395,7 +395,7 @@ func TestExpressionAllocations(t *testing.T) {
 
 // TestItemExpressions: self is an item of a list or a value of a map. A null has no result.
 func TestItemExpressions(t *testing.T) {
-	scope := celcheck.NewMemory().Root(props(t, `{type: object, properties: {l: {type: array, items: {type: string, nullable: true}}, `+
+	scope := celcheck.NewShared().Root(props(t, `{type: object, properties: {l: {type: array, items: {type: string, nullable: true}}, `+
 		`m: {type: object, additionalProperties: {type: object, properties: {x: {type: integer}, o: {type: object, properties: {z: {type: integer}}}}}}}}`))
 	for _, c := range []struct {
 		scope                    *celcheck.Scope
@@ -458,7 +458,7 @@ func TestExpressionErrors(t *testing.T) {
 func TestExpressionCardinality(t *testing.T) {
 	root := props(t, `{type: object, properties: {l: {type: array, maxItems: 100000, items: {type: object, properties: {s: {type: string, maxLength: 10000}}}}, `+
 		`u: {type: array, items: {type: object, properties: {s: {type: string, maxLength: 10000}}}}}}`)
-	scope := celcheck.NewMemory().Root(root)
+	scope := celcheck.NewShared().Root(root)
 	l, u := root.Properties["l"], root.Properties["u"]
 	for _, c := range []struct {
 		scope  *celcheck.Scope
@@ -478,7 +478,7 @@ func TestExpressionCardinality(t *testing.T) {
 
 // TestExpressionLimits: costs and sizes are bounded, and evaluations end with the run.
 func TestExpressionLimits(t *testing.T) {
-	scope := celcheck.NewMemory().Field(props(t, `{type: object, properties: {count: {type: integer}, s: {type: string, maxLength: 100}, l: {type: array, maxItems: 100, items: {type: string, maxLength: 10}}}}`))
+	scope := celcheck.NewShared().Field(props(t, `{type: object, properties: {count: {type: integer}, s: {type: string, maxLength: 100}, l: {type: array, maxItems: 100, items: {type: string, maxLength: 10}}}}`))
 	self := `{"count":1000,"s":"abcdefghij","l":["` + strings.Repeat(`a","`, 99) + `a"]}`
 	for _, c := range []struct {
 		target, text string

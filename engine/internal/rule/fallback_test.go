@@ -14,7 +14,7 @@ import (
 func fallbackSet(t testing.TB, rule string) *Set {
 	t.Helper()
 	s := props(t, fmt.Sprintf(`{type: object, properties: {m: {type: object, additionalProperties: {type: string}}}, x-kubernetes-validations: [{rule: %q}]}`, rule))
-	return compile(t, celcheck.NewMemory().Field(s), s.XValidations)
+	return compile(t, celcheck.NewShared().Field(s), s.XValidations)
 }
 
 // termsOf is a rule of so many terms.
@@ -41,7 +41,7 @@ func evaluate(t testing.TB, set *Set, s *interrupt.Signal) bool {
 func TestEqualSetsAreOne(t *testing.T) {
 	s := props(t, `{type: object, properties: {a: {type: object, properties: {x: {type: string, maxLength: 5}}}, `+
 		`b: {type: object, properties: {x: {type: string, maxLength: 9}}}}, x-kubernetes-validations: [{rule: "self.x == self.x"}]}`)
-	root := celcheck.NewMemory().Root(s)
+	root := celcheck.NewShared().Root(s)
 	if compile(t, root.Property("a"), s.XValidations) != compile(t, root.Property("b"), s.XValidations) {
 		t.Error("two sets")
 	}

@@ -63,9 +63,9 @@ type trial struct {
 func (x trial) evaluate(t testing.TB) evaluated {
 	t.Helper()
 	s := props(t, x.schema)
-	scope := celcheck.NewMemory().Root(s)
+	scope := celcheck.NewShared().Root(s)
 	if x.notRoot {
-		scope = celcheck.NewMemory().Field(s)
+		scope = celcheck.NewShared().Field(s)
 	}
 	set := compile(t, scope, s.XValidations)
 	d := value.Acquire()

@@ -75,7 +75,7 @@ func Compile(ctx context.Context, s *celcheck.Scope, rules []apiextensionsv1.Val
 		return nil, nil
 	}
 	key := string(setKey(s, rules))
-	sets := s.Memory.Sets
+	sets := s.Shared.Sets
 	if known, ok := sets[key].(*Set); ok {
 		return known, nil
 	}
@@ -103,18 +103,18 @@ func Compile(ctx context.Context, s *celcheck.Scope, rules []apiextensionsv1.Val
 func compileRule(
 	ctx context.Context, s *celcheck.Scope, source *apiextensionsv1.ValidationRule, index int, reads *closure.Reads,
 ) rule {
-	mem, env := s.Memory, celenv.Stored()
-	r := rule{index: int32(index), text: mem.Text(source.Rule), message: mem.Text(source.Message), details: &noDetails}
+	sh, env := s.Shared, celenv.Stored()
+	r := rule{index: int32(index), text: sh.Text(source.Rule), message: sh.Text(source.Message), details: &noDetails}
 	r.optional = source.OptionalOldSelf != nil && *source.OptionalOldSelf
 	if source.Reason != nil {
-		r.own().reason = apiextensionsv1.FieldValueErrorReason(mem.Text(string(*source.Reason)))
+		r.own().reason = apiextensionsv1.FieldValueErrorReason(sh.Text(string(*source.Reason)))
 	}
 	checked, err := s.CompileRule(ctx, env, source.Rule, r.optional)
 	if checked != nil {
 		r.usesOldSelf = checked.UsesOldSelf
 	}
 	if err != nil {
-		r.own().compileError = mem.Text(err.Error())
+		r.own().compileError = sh.Text(err.Error())
 		return r
 	}
 	if checked == nil {
@@ -130,17 +130,17 @@ func compileRule(
 		if _, err := s.CompileMessage(ctx, env, source.MessageExpression, r.optional); err != nil {
 			return r // upstream does not resolve the field path then
 		}
-		r.own().messageExpr = mem.Text(source.MessageExpression)
+		r.own().messageExpr = sh.Text(source.MessageExpression)
 	}
 	if source.FieldPath != "" {
 		if path, _, err := schema.Resolve(source.FieldPath, s.Props, true); err == nil {
-			r.own().fieldPath, r.steps = mem.Text(path.Bracketed()), path.Detach()
+			r.own().fieldPath, r.steps = sh.Text(path.Bracketed()), path.Detach()
 		}
 	}
 	return r
 }
 
-// setKey identifies a Set within a Memory, by the type of self, the rules and their resolved field paths.
+// setKey identifies a Set within a Shared, by the type of self, the rules and their resolved field paths.
 func setKey(s *celcheck.Scope, rules []apiextensionsv1.ValidationRule) celcheck.Key {
 	k := celcheck.Key(nil).Type(s.Type()).Type(s.Declared()).Flags(s.Decl == nil)
 	k = binary.AppendUvarint(k, uint64(len(rules)))

@@ -44,7 +44,7 @@ func describe(t rules.Trace) string {
 func tracesOf(t *testing.T, rules, self, old string, how rules.TraceMode, prepare func(*Run)) (list []rules.Trace, run *Run) {
 	t.Helper()
 	s := props(t, tracedSchema+rules)
-	set := compile(t, celcheck.NewMemory().Field(s), s.XValidations)
+	set := compile(t, celcheck.NewShared().Field(s), s.XValidations)
 	d := value.Acquire()
 	t.Cleanup(d.Release)
 	r := Start(d)
@@ -190,9 +190,9 @@ func TestTraceOutcomes(t *testing.T) {
 	const four = `[{rule: "self.i == 1"}, {rule: "self.i == oldSelf.i"}, {rule: "self.nothing == 1"}, {rule: "self.i == 2", message: two}]`
 	for _, c := range []struct {
 		name, list, self, old string
-		how                    rules.TraceMode
-		prepare                func(*Run)
-		want                   string
+		how                   rules.TraceMode
+		prepare               func(*Run)
+		want                  string
 	}{
 		{"all", four, `{"i":1}`, "", rules.TraceAll, nil, "1 ; 4 the rule compares with an old value, which is missing; 3 ; 2 "},
 		{"failed", four, `{"i":1}`, "", rules.TraceFailed, nil, "3 ; 2 "},

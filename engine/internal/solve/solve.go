@@ -51,7 +51,7 @@ func New(s *schema.Props, g *sample.Generator) *Solver {
 	if err != nil || !p.Structural {
 		return nil
 	}
-	return &Solver{plan: p, root: newLevel(celcheck.NewMemory().Root(s)), generator: g, failures: map[string]int{}}
+	return &Solver{plan: p, root: newLevel(celcheck.NewShared().Root(s)), generator: g, failures: map[string]int{}}
 }
 
 // goal is a rule of a value that is to hold or not to hold.

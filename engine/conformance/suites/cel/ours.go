@@ -48,10 +48,10 @@ func newOurs(c *Case) (*ours, error) {
 	}
 	o := &ours{c: c, rules: c.validations()}
 	if c.Root {
-		o.scope = celcheck.NewMemory().Root(props)
+		o.scope = celcheck.NewShared().Root(props)
 	} else {
 		root := &apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{wrapper: *props}}
-		o.scope = celcheck.NewMemory().Root(root).Property(wrapper)
+		o.scope = celcheck.NewShared().Root(root).Property(wrapper)
 	}
 	if o.scope == nil {
 		return nil, fmt.Errorf("the schema has no scope")

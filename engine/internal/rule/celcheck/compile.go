@@ -45,7 +45,7 @@ func (s *Scope) CompileRule(
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
 	}
-	return s.recallOrCompile(ctx, e, expressionKey{text, s.Declared(), optionalOldSelf, false})
+	return s.findOrCompile(ctx, e, expressionKey{text, s.Declared(), optionalOldSelf, false})
 }
 
 // CompileMessage is CompileRule for a messageExpression, which must be a string. Only the empty text has no result.
@@ -55,11 +55,11 @@ func (s *Scope) CompileMessage(
 	if text == "" {
 		return nil, nil
 	}
-	return s.recallOrCompile(ctx, e, expressionKey{text, s.Declared(), optionalOldSelf, true})
+	return s.findOrCompile(ctx, e, expressionKey{text, s.Declared(), optionalOldSelf, true})
 }
 
-func (s *Scope) recallOrCompile(ctx context.Context, e *celenv.Env, key expressionKey) (*Checked, *apiservercel.Error) {
-	if known := s.Memory.recall(e, key); known != nil {
+func (s *Scope) findOrCompile(ctx context.Context, e *celenv.Env, key expressionKey) (*Checked, *apiservercel.Error) {
+	if known := s.Shared.find(e, key); known != nil {
 		return known.Checked, known.err
 	}
 	o, ok := runIfLong(ctx, s, key.text, func(s *Scope) outcome {
@@ -74,7 +74,7 @@ func (s *Scope) recallOrCompile(ctx context.Context, e *celenv.Env, key expressi
 		return o
 	})
 	if ok {
-		s.Memory.remember(key, o)
+		s.Shared.keep(key, o)
 	}
 	return o.Checked, o.err
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// Scope is a node of one version's schema as rules see it. Memory.Root makes the first one, the others descend from it.
+// Scope is a node of one version's schema as rules see it. Shared.Root makes the first one, the others descend from it.
 // Scopes are used by one goroutine and dropped when the version is compiled.
 //
 // Upstream: schema/cel/validation.go, validator.
@@ -27,8 +27,8 @@ type Scope struct {
 	// ResourceRoot is true for the root of a CRD and for embedded resources, which always declare apiVersion, kind,
 	// metadata.name and metadata.generateName.
 	ResourceRoot bool
-	// Memory is that of Root or Field, nil for a scope of ScopeOf.
-	Memory *Memory
+	// Shared is that of Root or Field, nil for a scope of ScopeOf.
+	Shared *Shared
 
 	named    *apiservercel.DeclType // Decl with the names of its object types
 	space    *typeSpace
@@ -57,13 +57,13 @@ type checkerKey struct {
 const selfTypeName = "selfType0"
 
 // Root returns the scope of a version's root schema.
-func (mem *Memory) Root(s *schema.Props) *Scope { return newScope(s, true, mem) }
+func (sh *Shared) Root(s *schema.Props) *Scope { return newScope(s, true, sh) }
 
 // Field returns the scope for a schema below the resource root. The schema may declare an embedded resource.
-func (mem *Memory) Field(s *schema.Props) *Scope { return newScope(s, s.XEmbeddedResource, mem) }
+func (sh *Shared) Field(s *schema.Props) *Scope { return newScope(s, s.XEmbeddedResource, sh) }
 
-func newScope(s *schema.Props, resourceRoot bool, mem *Memory) *Scope {
-	scope := &Scope{Props: s, ResourceRoot: resourceRoot, Memory: mem}
+func newScope(s *schema.Props, resourceRoot bool, sh *Shared) *Scope {
+	scope := &Scope{Props: s, ResourceRoot: resourceRoot, Shared: sh}
 	scope.declare(declare(s, resourceRoot))
 	return scope
 }
@@ -102,7 +102,7 @@ func (s *Scope) Property(name string) *Scope {
 	}
 	escaped, ok := apiservercel.Escape(name)
 	if !ok {
-		if sub := newScope(&p, p.XEmbeddedResource, s.Memory); sub.Decl != nil && quirk.On(quirk.EscapedPropertyNames) {
+		if sub := newScope(&p, p.XEmbeddedResource, s.Shared); sub.Decl != nil && quirk.On(quirk.EscapedPropertyNames) {
 			return sub
 		}
 		return nil
@@ -119,7 +119,7 @@ func (s *Scope) Property(name string) *Scope {
 }
 
 func (s *Scope) below(p *schema.Props, decl, named *apiservercel.DeclType) *Scope {
-	return &Scope{Props: p, ResourceRoot: p.XEmbeddedResource, Decl: decl, named: named, space: s.space, Memory: s.Memory}
+	return &Scope{Props: p, ResourceRoot: p.XEmbeddedResource, Decl: decl, named: named, space: s.space, Shared: s.Shared}
 }
 
 // Items returns the scope of the elements of an array, nil if the schema has no items.
@@ -150,10 +150,10 @@ func (s *Scope) element(p *schema.Props, items bool) *Scope {
 	return sub
 }
 
-// Type returns the type of the node's values, shared with equal nodes of the memory.
+// Type returns the type of the node's values, shared with equal nodes of the CRD.
 func (s *Scope) Type() *closure.Type {
 	if s.values == nil {
-		s.values = s.Memory.typeOf(s.Props, s.ResourceRoot)
+		s.values = s.Shared.typeOf(s.Props, s.ResourceRoot)
 	}
 	return s.values
 }

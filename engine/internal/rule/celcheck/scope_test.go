@@ -27,7 +27,7 @@ properties:
       map: {type: object, additionalProperties: {type: array, items: {type: number}}}
       pod: {type: object, x-kubernetes-embedded-resource: true, x-kubernetes-preserve-unknown-fields: true, properties: {metadata: {type: object, properties: {name: {type: string}, labels: {type: object, additionalProperties: {type: string}}}}}}
 `)
-	root := NewMemory().Root(s)
+	root := NewShared().Root(s)
 	spec := root.Property("spec")
 	for name, c := range map[string]struct {
 		scope *Scope
@@ -76,7 +76,7 @@ properties:
 
 func TestTypes(t *testing.T) {
 	s := props(t, everything)
-	got := NewMemory().Root(s).Type()
+	got := NewShared().Root(s).Type()
 	if !got.Root || !got.Declared || got.Kind != closure.Object {
 		t.Errorf("%+v", got)
 	}

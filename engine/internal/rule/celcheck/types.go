@@ -13,41 +13,41 @@ import (
 // typeOf returns the type of a schema, shared with equal schemas.
 //
 // Upstream: k8s.io/apiserver pkg/cel/common/schemas.go, SchemaDeclType, decides what is visible.
-func (mem *Memory) typeOf(s *schema.Props, resourceRoot bool) *closure.Type {
-	return mem.typeWithSlots(s, s, resourceRoot)
+func (sh *Shared) typeOf(s *schema.Props, resourceRoot bool) *closure.Type {
+	return sh.typeWithSlots(s, s, resourceRoot)
 }
 
 // typeWithSlots is typeOf with the slots of another schema. Members that are not properties of written have no slot.
-func (mem *Memory) typeWithSlots(s, written *schema.Props, resourceRoot bool) *closure.Type {
+func (sh *Shared) typeWithSlots(s, written *schema.Props, resourceRoot bool) *closure.Type {
 	t := closure.Type{
-		Nullable: s.Nullable, Preserve: schema.Preserves(s), Embedded: s.XEmbeddedResource, Name: mem.Text(s.Type),
+		Nullable: s.Nullable, Preserve: schema.Preserves(s), Embedded: s.XEmbeddedResource, Name: sh.Text(s.Type),
 	}
 	declared := s
 	if resourceRoot && !s.XIntOrString {
 		declared, t.Root = withObjectMeta(s), true
 	}
-	mem.addMembers(&t, declared, written)
+	sh.addMembers(&t, declared, written)
 	switch {
 	case s.Type == "array" && s.Items != nil && s.Items.Schema != nil:
-		t.Elem = mem.typeOf(s.Items.Schema, s.Items.Schema.XEmbeddedResource)
+		t.Elem = sh.typeOf(s.Items.Schema, s.Items.Schema.XEmbeddedResource)
 	case s.Type != "array" && s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil:
-		t.Elem = mem.typeOf(s.AdditionalProperties.Schema, s.AdditionalProperties.Schema.XEmbeddedResource)
+		t.Elem = sh.typeOf(s.AdditionalProperties.Schema, s.AdditionalProperties.Schema.XEmbeddedResource)
 	}
 	if s.XListType != nil {
 		t.List = listTypes[*s.XListType]
 	}
 	for _, k := range s.XListMapKeys {
-		t.Keys = append(t.Keys, mem.Text(k))
+		t.Keys = append(t.Keys, sh.Text(k))
 	}
 	t.Kind = kindOf(s, &t)
 	if t.Kind != closure.Opaque && formatKinds[s.Format] == t.Kind {
-		t.Format = mem.Text(s.Format)
+		t.Format = sh.Text(s.Format)
 	}
-	return mem.intern(&t)
+	return sh.intern(&t)
 }
 
 // addMembers adds the declared properties in schema order. Slots are those of the schema as written.
-func (mem *Memory) addMembers(t *closure.Type, declared, written *schema.Props) {
+func (sh *Shared) addMembers(t *closure.Type, declared, written *schema.Props) {
 	if len(declared.Properties) == 0 {
 		return
 	}
@@ -60,9 +60,9 @@ func (mem *Memory) addMembers(t *closure.Type, declared, written *schema.Props) 
 		if name == "metadata" && declared != written {
 			own = &schema.Props{} // withObjectMeta redeclares it: the schema itself may declare other members
 		}
-		m := closure.Member{Name: mem.Text(name), Slot: closure.NoSlot, Type: mem.typeWithSlots(p, own, p.XEmbeddedResource)}
+		m := closure.Member{Name: sh.Text(name), Slot: closure.NoSlot, Type: sh.typeWithSlots(p, own, p.XEmbeddedResource)}
 		if escaped, ok := apiservercel.Escape(name); ok {
-			m.Ident = mem.Text(escaped)
+			m.Ident = sh.Text(escaped)
 		}
 		if _, ok := written.Properties[name]; ok {
 			m.Slot = slot
@@ -101,9 +101,9 @@ func kindOf(s *schema.Props, t *closure.Type) closure.Kind {
 	return kinds[s.Type]
 }
 
-// intern returns the memory's type that equals t.
-func (mem *Memory) intern(t *closure.Type) *closure.Type {
-	k := Key(mem.key[:0])
+// intern returns the type that equals t.
+func (sh *Shared) intern(t *closure.Type) *closure.Type {
+	k := Key(sh.key[:0])
 	k = append(k, byte(t.Kind), byte(t.List))
 	k = k.Flags(t.Nullable, t.Preserve, t.Root, t.Embedded, t.Declared).Text(t.Name, t.Format).Type(t.Elem)
 	k = Key(binary.AppendUvarint(k, uint64(len(t.Keys)))).Text(t.Keys...)
@@ -112,17 +112,17 @@ func (mem *Memory) intern(t *closure.Type) *closure.Type {
 		k = binary.AppendVarint(k.Text(m.Name), int64(m.Slot))
 		k = k.Type(m.Type)
 	}
-	mem.key = k
-	if known := mem.types[string(k)]; known != nil {
+	sh.key = k
+	if known := sh.types[string(k)]; known != nil {
 		return known
 	}
 	added := new(closure.Type)
 	*added = *t
-	mem.types[string(k)] = added
+	sh.types[string(k)] = added
 	return added
 }
 
-// Key identifies types and rules within a Memory.
+// Key identifies types and rules within a Shared.
 type Key []byte
 
 // Flags appends up to eight flags.

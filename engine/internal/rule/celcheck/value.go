@@ -80,5 +80,5 @@ func (v *Value) Fields(t *celtypes.Type) map[string]*celtypes.Type {
 	return fields
 }
 
-// Target returns the type of the values of a field that an expression sets, shared with the types of the memory.
-func (s *Scope) Target(field *schema.Props) *closure.Type { return s.Memory.Field(field).Type() }
+// Target returns the type of the values of a field that an expression sets, shared with the types of the CRD.
+func (s *Scope) Target(field *schema.Props) *closure.Type { return s.Shared.Field(field).Type() }

@@ -155,7 +155,7 @@ func newRig(t testing.TB, text string) *rig {
 	if err := yaml.UnmarshalStrict([]byte(text), s); err != nil {
 		t.Fatal(err)
 	}
-	scope := celcheck.NewMemory().Field(s)
+	scope := celcheck.NewShared().Field(s)
 	return &rig{t, scope, celcheck.SchemaOf(scope.Type())}
 }
 

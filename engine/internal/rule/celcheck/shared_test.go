@@ -23,8 +23,8 @@ func props(t testing.TB, text string) *schema.Props {
 	return s
 }
 
-// TestMemory: results are shared between equal types, and between environments where they agree.
-func TestMemory(t *testing.T) {
+// TestShared: results are shared between equal types, and between environments where they agree.
+func TestShared(t *testing.T) {
 	s := props(t, `
 type: object
 properties:
@@ -32,8 +32,8 @@ properties:
   b: {type: object, properties: {x: {type: string, maxLength: 9}}}
   c: {type: object, properties: {x: {type: integer}}}
 `)
-	mem := NewMemory()
-	root, again := mem.Root(s), mem.Root(s)
+	sh := NewShared()
+	root, again := sh.Root(s), sh.Root(s)
 	compile := func(scope *Scope, e *celenv.Env, text string) *Checked {
 		c, _ := scope.CompileRule(t.Context(), e, text, false)
 		return c
@@ -72,9 +72,9 @@ properties:
 	}
 }
 
-// TestMemoryOfLongRules: the result of a rule that is compiled in the background is remembered.
-func TestMemoryOfLongRules(t *testing.T) {
-	root := NewMemory().Root(props(t, `{type: object, properties: {m: {type: object, additionalProperties: {type: string}}}}`))
+// TestSharedLongRules: the result of a rule that is compiled in the background is kept.
+func TestSharedLongRules(t *testing.T) {
+	root := NewShared().Root(props(t, `{type: object, properties: {m: {type: object, additionalProperties: {type: string}}}}`))
 	x := apiextensionsv1.ValidationRule{Rule: strings.Repeat("self.m['k'] == 'x' || ", 250) + "true"}
 	f := root.Check(t.Context(), celenv.Stored(), celenv.Stored(), &x)
 	if f.Rule == nil || !IsLong(x.Rule) {
@@ -85,23 +85,23 @@ func TestMemoryOfLongRules(t *testing.T) {
 	}
 }
 
-// TestCheckEndsWithContext: a long rule is abandoned when the context ends, and not remembered.
+// TestCheckEndsWithContext: a long rule is abandoned when the context ends, and not kept.
 func TestCheckEndsWithContext(t *testing.T) {
-	root := NewMemory().Root(props(t, `{type: object, properties: {m: {type: object, additionalProperties: {type: string}}}}`))
+	root := NewShared().Root(props(t, `{type: object, properties: {m: {type: object, additionalProperties: {type: string}}}}`))
 	x := apiextensionsv1.ValidationRule{Rule: strings.Repeat("self.m['k'] == 'x' || ", 2000) + "true"}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if f := root.Check(ctx, celenv.Stored(), celenv.Stored(), &x); f.Rule != nil || f.Error != nil {
 		t.Error("the check did not end with its context")
 	}
-	if len(root.Memory.checked) > 0 {
-		t.Error("remembered")
+	if len(root.Shared.checked) > 0 {
+		t.Error("kept")
 	}
 }
 
 // TestCanPlan: expressions that the checker accepts and planning rejects have the error of planning.
 func TestCanPlan(t *testing.T) {
-	root := NewMemory().Root(props(t, `{type: object, properties: {s: {type: string}}}`))
+	root := NewShared().Root(props(t, `{type: object, properties: {s: {type: string}}}`))
 	oldest, err := celenv.ForMinor(format.OldestMinor)
 	if err != nil {
 		t.Fatal(err)

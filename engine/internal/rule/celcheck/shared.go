@@ -10,10 +10,10 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// Memory shares types, checked expressions and compiled rules between the scopes of one CRD: many nodes and versions
-// are equal, and each rule is compiled as new for checking and as stored for evaluation. One goroutine uses a Memory at
+// Shared holds types, checked expressions and compiled rules for all scopes of one CRD: many nodes and versions are
+// equal, and each rule is compiled as new for checking and as stored for evaluation. One goroutine uses a Shared at
 // a time.
-type Memory struct {
+type Shared struct {
 	// Sets holds the compiled rules of package rule by key.
 	Sets map[string]any
 	// Survey holds the facts of the CRD's schemas.
@@ -25,23 +25,23 @@ type Memory struct {
 	checked map[expressionKey][]outcome // one for each environment
 }
 
-// NewMemory returns an empty Memory.
-func NewMemory() *Memory {
-	return &Memory{
+// NewShared returns an empty Shared.
+func NewShared() *Shared {
+	return &Shared{
 		Sets: map[string]any{}, Survey: schema.Survey{}, types: map[string]*closure.Type{}, texts: map[string]string{},
 		checked: map[expressionKey][]outcome{},
 	}
 }
 
-// Text returns the memory's own copy of a text. Compiled rules and types must not retain the CRD.
-func (mem *Memory) Text(s string) string {
+// Text returns its own copy of a text. Compiled rules and types must not retain the CRD.
+func (sh *Shared) Text(s string) string {
 	if s == "" {
 		return ""
 	}
-	t, ok := mem.texts[s]
+	t, ok := sh.texts[s]
 	if !ok {
 		t = strings.Clone(s)
-		mem.texts[t] = t
+		sh.texts[t] = t
 	}
 	return t
 }
@@ -61,13 +61,13 @@ type outcome struct {
 	err *apiservercel.Error
 }
 
-// recall returns the result of an expression in the environment, derived from that of another environment where
+// find returns the result of an expression in the environment, derived from that of another environment where
 // possible. It is nil if none is known.
-func (mem *Memory) recall(e *celenv.Env, key expressionKey) *outcome {
-	if mem == nil {
+func (sh *Shared) find(e *celenv.Env, key expressionKey) *outcome {
+	if sh == nil {
 		return nil
 	}
-	list := mem.checked[key]
+	list := sh.checked[key]
 	for i := range list {
 		if o := &list[i]; o.env == e {
 			return o
@@ -77,15 +77,15 @@ func (mem *Memory) recall(e *celenv.Env, key expressionKey) *outcome {
 		if o.err == nil && o.Checked != nil && e.SameResult(o.env, o.Ast.NativeRep()) ||
 			o.err != nil && e.SameError(o.env, key.text) {
 			o.env = e
-			mem.remember(key, o)
+			sh.keep(key, o)
 			return &o
 		}
 	}
 	return nil
 }
 
-func (mem *Memory) remember(key expressionKey, o outcome) {
-	if mem != nil {
-		mem.checked[key] = append(mem.checked[key], o)
+func (sh *Shared) keep(key expressionKey, o outcome) {
+	if sh != nil {
+		sh.checked[key] = append(sh.checked[key], o)
 	}
 }

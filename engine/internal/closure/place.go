@@ -10,18 +10,18 @@ import (
 type place struct {
 	node, cost uint32     // the slot of the variable in the frame's nodes
 	members    [2]*Member // the first steps, as long as they lead to declared members with slots
-	rest       *walk      // nil: there are no further steps
+	rest       *route     // nil: there are no further steps
 }
 
-// walk is what few places have: another start than a variable, and further steps from node to node of known types.
-type walk struct {
+// route is what few places have: another start than a variable, and further steps from node to node of known types.
+type route struct {
 	base  nodeFn // nil: the node that is reached
 	steps []step
 }
 
-// nodeWalk compiles an attribute whose steps all lead from node to node of known types. It returns nil for others.
-func (c *compiler) nodeWalk(a *attr, cost uint64) (*place, *Type) {
-	p, t, w := &place{node: uint32(a.node), cost: uint32(cost)}, a.typ, walk{steps: a.steps}
+// nodePlace compiles an attribute whose steps all lead from node to node of known types. It returns nil for others.
+func (c *compiler) nodePlace(a *attr, cost uint64) (*place, *Type) {
+	p, t, w := &place{node: uint32(a.node), cost: uint32(cost)}, a.typ, route{steps: a.steps}
 	for i := range a.steps {
 		if a.steps[i].from == nil {
 			return nil, nil
@@ -39,7 +39,7 @@ func (c *compiler) nodeWalk(a *attr, cost uint64) (*place, *Type) {
 		}
 	}
 	if w.base != nil || len(w.steps) > 0 {
-		p.rest = &walk{w.base, slices.Clone(w.steps)}
+		p.rest = &route{w.base, slices.Clone(w.steps)}
 	}
 	return p, t
 }
@@ -62,7 +62,7 @@ func (p *place) find(f *Frame) (i uint32, ok bool) {
 	return i, true
 }
 
-func (w *walk) find(f *Frame, i uint32) (_ uint32, ok bool) {
+func (w *route) find(f *Frame, i uint32) (_ uint32, ok bool) {
 	if w.base != nil {
 		if i, ok = w.base(f); !ok {
 			return 0, false
