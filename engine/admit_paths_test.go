@@ -33,7 +33,7 @@ func FuzzAdmit(f *testing.F) {
 		ctx := context.Background()
 		d, _, err := Compile(ctx, YAML(crd), Options{})
 		if err != nil || d == nil {
-			if d, err = CompileStored(ctx, crd, Options{}); err != nil {
+			if d, err = compileStored(ctx, crd, Options{}); err != nil {
 				return
 			}
 		}

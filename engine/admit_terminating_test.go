@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"strings"
 	"testing"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
@@ -17,7 +16,7 @@ const forbiddenWidget = `{"kind":"Status","apiVersion":"v1","metadata":{},"statu
 // TestAdmitTerminating: while a CRD is being deleted, its objects are still updated, but none is created.
 func TestAdmitTerminating(t *testing.T) {
 	fresh := compileCRD(t, storedCRD)
-	d, err := CompileStored(context.Background(), fresh.Manifest(), Options{Terminating: true})
+	d, err := compileStored(context.Background(), fresh.Manifest(), Options{Terminating: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,31 +70,5 @@ func TestAdmitTerminating(t *testing.T) {
 	}
 	if v, err := d.Validate(context.Background(), Create{Object: widget("v1", named, ``)}, ValidateOptions{}); err != nil || !v.Allowed {
 		t.Errorf("Validate, which asks no admission: %v, %v", v, err)
-	}
-}
-
-// TestExistingTerminating: a CRD that kubectl prints says by its deletionTimestamp, or by a condition, that it is being
-// deleted.
-func TestExistingTerminating(t *testing.T) {
-	for _, c := range []struct {
-		name, metadata, status string
-		want                   bool
-	}{
-		{"neither", ``, `{conditions: [{type: Established, status: "True"}, {type: Terminating, status: "False"}]}`, false},
-		{"deletionTimestamp", `, deletionTimestamp: "2026-01-01T00:00:00Z"`, `{}`, true},
-		{"condition", ``, `{conditions: [{type: Established, status: "True"}, {type: Terminating, status: "True"}]}`, true},
-	} {
-		manifest := strings.Replace(storedCRD, "{name: widgets.example.com}", "{name: widgets.example.com"+c.metadata+"}", 1) + "status: " + c.status + "\n"
-		name, existing, err := ExistingFrom(YAML([]byte(manifest)), Limits{})
-		if err != nil || name != "widgets.example.com" || existing.Terminating != c.want {
-			t.Errorf("%s: %q, %+v, %v", c.name, name, existing, err)
-		}
-		d, report, err := Compile(context.Background(), YAML([]byte(manifest)), Options{})
-		if err != nil || !report.Accepted {
-			t.Fatal(err, report)
-		}
-		if v, err := d.Admit(context.Background(), Create{Object: widget("v1", `"name":"w","namespace":"n"`, ``)}, AdmitOptions{}); err != nil || !v.Allowed {
-			t.Errorf("%s: applied anew it is not being deleted: %v, %v", c.name, v, err)
-		}
 	}
 }

@@ -11,9 +11,12 @@ import (
 	"testing"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/crdeval/crdeval/engine/conversionwebhook"
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/casefile"
+	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/testenv"
 )
@@ -71,7 +74,7 @@ func runCase(t *testing.T, c *casefile.Case) {
 		o.Converter = replies(c.Request.Converted)
 	}
 	// Some cases are about CRDs that a server has stored, and would not take today.
-	d, err := CompileStored(ctx, c.CRD, o)
+	d, err := compileStored(ctx, c.CRD, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,12 +97,12 @@ func existing(t *testing.T, c *casefile.Case) func(string) *Existing {
 	if c.OldCRD == nil {
 		return nil
 	}
-	d, err := CompileStored(context.Background(), c.OldCRD, Options{})
+	d, err := compileStored(context.Background(), c.OldCRD, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	group := []CRDStatus{{Name: d.Name(), Desired: d.DesiredStatus(), Status: d.DesiredStatus().AddStoredVersion(Status{})}}
-	ReconcileStatus(group, d.Name(), time.Now())
+	group := []definition.CRDStatus{{Name: d.Name(), Desired: d.DesiredStatus(), Status: d.DesiredStatus().AddStoredVersion(apiextensionsv1.CustomResourceDefinitionStatus{})}}
+	definition.ReconcileStatus(group, d.Name(), time.Now())
 	return func(name string) *Existing {
 		if name != d.Name() {
 			return nil

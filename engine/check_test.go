@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/crdeval/crdeval/engine/conversionwebhook"
 	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/value"
@@ -76,14 +78,14 @@ func TestReport(t *testing.T) {
 		t.Errorf("versions %q, want %q", versions, want)
 	}
 	if d.Name() != "gadgets.example.com" || d.Group() != "example.com" || d.Kind() != "Gadget" || d.Plural() != "gadgets" ||
-		d.Scope() != NamespaceScoped || d.StorageVersion() != "v1" || d.Size() < int64(len(d.Manifest())) {
+		d.Scope() != apiextensionsv1.NamespaceScoped || d.StorageVersion() != "v1" || d.Size() < int64(len(d.Manifest())) {
 		t.Errorf("%s %s %s %s %s %s %d", d.Name(), d.Group(), d.Kind(), d.Plural(), d.Scope(), d.StorageVersion(), d.Size())
 	}
-	again, err := CompileStored(context.Background(), d.Manifest(), Options{})
+	again, err := compileStored(context.Background(), d.Manifest(), Options{})
 	if err != nil || again.Revision() != d.Revision() || string(again.Manifest()) != string(d.Manifest()) {
 		t.Errorf("compiled from its own manifest: %v, %s and %s", err, again.Revision(), d.Revision())
 	}
-	if older, err := CompileStored(context.Background(), d.Manifest(), Options{KubernetesMinor: 33}); err != nil || older.Revision() == d.Revision() {
+	if older, err := compileStored(context.Background(), d.Manifest(), Options{KubernetesMinor: 33}); err != nil || older.Revision() == d.Revision() {
 		t.Errorf("another minor has the same revision (%v)", err)
 	}
 }

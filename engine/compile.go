@@ -50,9 +50,8 @@ func Compile(ctx context.Context, manifest Document, o Options) (d *Definition, 
 	return d, report, nil
 }
 
-// CompileStored compiles the result of Definition.Manifest: a CRD that was accepted before and is not checked again. The
-// hook Grow is called for the memory that this needs.
-func CompileStored(ctx context.Context, canonical []byte, o Options) (d *Definition, err error) {
+// compileStored implements kubeserver.CompileStored.
+func compileStored(ctx context.Context, canonical []byte, o Options) (d *Definition, err error) {
 	defer host.Recover(&err)
 	if err := o.check(ctx); err != nil {
 		return nil, err
@@ -78,12 +77,8 @@ func CompileStored(ctx context.Context, canonical []byte, o Options) (d *Definit
 	return d, nil
 }
 
-// CompileAsStored compiles a CRD as another API server stores or serves it, with its status, and does not judge it. It
-// also returns the decoded CRD with upstream's defaults. The Definition is terminating if the CRD is being deleted, as in
-// an API server, or if o.Terminating is set. Of o.Existing, only the conversion rules are used. Errors are those of
-// Check, and an *Error with ReasonManifestUnreadable for a CRD that no API server stores: without a name, group, kind or
-// version, with two versions of a name, or without exactly one storage version.
-func CompileAsStored(ctx context.Context, manifest Document, o Options) (
+// compileAsStored implements kubeserver.CompileAsStored.
+func compileAsStored(ctx context.Context, manifest Document, o Options) (
 	d *Definition, crd *apiextensionsv1.CustomResourceDefinition, err error) {
 	defer host.Recover(&err)
 	if err := o.check(ctx); err != nil {
@@ -115,30 +110,6 @@ func CompileAsStored(ctx context.Context, manifest Document, o Options) (
 		return nil, nil, err
 	}
 	return d, crd, nil
-}
-
-// CompileDefinition is Compile for a decoded CRD. Its status and the metadata that a server sets are ignored; use
-// o.Existing to judge it as an update. crd is not modified. Violations and warnings have no Position.
-func CompileDefinition(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, o Options) (
-	_ *Definition, _ *Report, err error) {
-	defer host.Recover(&err)
-	if crd == nil {
-		return nil, nil, invalid("there is no CustomResourceDefinition: the pointer is nil")
-	}
-	text, err := schema.Canonical(crd)
-	if err != nil {
-		return nil, nil, &Error{Reason: ReasonManifestUnreadable, Message: err.Error(), Err: err}
-	}
-	d, report, err := Compile(ctx, JSON(text), o)
-	if report != nil {
-		for i := range report.Violations {
-			report.Violations[i].Position = nil
-		}
-		for i := range report.Warnings {
-			report.Warnings[i].Position = nil
-		}
-	}
-	return d, report, err
 }
 
 func (o Options) check(ctx context.Context) error {

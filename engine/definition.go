@@ -3,9 +3,12 @@ package engine
 import (
 	"context"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
+	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 )
 
@@ -28,6 +31,14 @@ func init() {
 	compiled.ServerWrite = func(ctx context.Context, d any, r compiled.ServerRequest) (any, compiled.ServerOutcome, error) {
 		return d.(*Definition).serverWrite(ctx, r)
 	}
+	compiled.CompileStored = func(ctx context.Context, canonical []byte, o any) (any, error) {
+		return compileStored(ctx, canonical, o.(Options))
+	}
+	compiled.CompileAsStored = func(
+		ctx context.Context, manifest compiled.Document, o any,
+	) (any, *apiextensionsv1.CustomResourceDefinition, error) {
+		return compileAsStored(ctx, Document(manifest), o.(Options))
+	}
 	compiled.SetDefaults = func(ctx context.Context, d any, object compiled.Document, version string, view uint8) (any, error) {
 		return d.(*Definition).setDefaults(ctx, object, version, view)
 	}
@@ -46,7 +57,7 @@ func (d *Definition) Kind() string { return d.compiled.Inner.Kind }
 func (d *Definition) Plural() string { return d.compiled.Inner.Plural }
 
 // Scope returns whether objects are namespaced.
-func (d *Definition) Scope() Scope { return d.compiled.Scope }
+func (d *Definition) Scope() apiextensionsv1.ResourceScope { return d.compiled.Scope }
 
 // Versions returns all versions by priority. The caller must not modify the slice.
 func (d *Definition) Versions() []VersionInfo { return d.compiled.Versions }
@@ -65,7 +76,7 @@ func (d *Definition) Terminating() bool { return d.compiled.Inner.Terminating }
 func (d *Definition) Revision() string { return d.compiled.Revision }
 
 // Manifest returns the canonical JSON of the CRD: apiextensions.k8s.io/v1 with upstream's defaults and sorted keys,
-// without status and without the metadata that a server sets. CompileStored takes it. The caller must not modify it.
+// without status and without the metadata that a server sets. kubeserver.CompileStored takes it. The caller must not modify it.
 func (d *Definition) Manifest() []byte { return d.compiled.Manifest }
 
 // Size returns the bytes that the Definition retains. Compiled patterns, which a process shares, do not count.
@@ -76,3 +87,7 @@ func (d *Definition) served(version string) (*admission.Version, error) {
 	v, err := d.compiled.Served(version)
 	return v, publicError(err)
 }
+
+// DesiredStatus is the part of a CRD's status that its manifest determines. Stored with the manifest, it allows
+// kubeserver.ReconcileStatus to work without decoding manifests.
+type DesiredStatus = definition.DesiredStatus

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"sigs.k8s.io/yaml"
 )
 
 const includesCRD = `
@@ -45,7 +44,7 @@ func TestExisting(t *testing.T) {
 		if name != first.Name() {
 			return nil
 		}
-		return &Existing{Manifest: first.Manifest(), Generation: 7, Status: first.DesiredStatus().AddStoredVersion(Status{})}
+		return &Existing{Manifest: first.Manifest(), Generation: 7, Status: first.DesiredStatus().AddStoredVersion(apiextensionsv1.CustomResourceDefinitionStatus{})}
 	}}
 
 	second, report, err := Compile(ctx, YAML([]byte(strings.Replace(includesCRD, "maxItems: 9", "maxItems: 8", 1))), o)
@@ -69,31 +68,5 @@ func TestExisting(t *testing.T) {
 	broken := Options{Existing: func(string) *Existing { return &Existing{Manifest: []byte(`{}`)} }}
 	if _, err := Check(ctx, YAML([]byte(includesCRD)), broken); ReasonOf(err) != ReasonInternal {
 		t.Errorf("an invalid stored manifest: %v", err)
-	}
-}
-
-// TestExistingDefinition is the same for CRDs that a Go program holds.
-func TestExistingDefinition(t *testing.T) {
-	ctx := context.Background()
-	crd := &apiextensionsv1.CustomResourceDefinition{}
-	if err := yaml.UnmarshalStrict([]byte(includesCRD), crd); err != nil {
-		t.Fatal(err)
-	}
-	first, _, err := CompileDefinition(ctx, crd, Options{KubernetesMinor: LatestMinor})
-	if err != nil || first == nil {
-		t.Fatal(err)
-	}
-	crd.Spec.Scope = ClusterScoped
-	status := first.DesiredStatus().AddStoredVersion(Status{})
-	o := Options{Existing: func(string) *Existing { return &Existing{Manifest: first.Manifest(), Generation: 1, Status: status} }}
-	if d, report, err := CompileDefinition(ctx, crd, o); err != nil || d == nil || !report.Update || report.Generation != 2 {
-		t.Errorf("%+v, %v", report, err)
-	}
-	group := []CRDStatus{{Name: first.Name(), Desired: first.DesiredStatus(), Status: status}}
-	ReconcileStatus(group, first.Name(), birth)
-	status = group[0].Status
-	d, report, err := CompileDefinition(ctx, crd, o)
-	if err != nil || d != nil || len(report.Violations) != 1 || report.Violations[0].Field != "spec.scope" || report.Violations[0].Position != nil {
-		t.Errorf("%+v, %v", report, err)
 	}
 }

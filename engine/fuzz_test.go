@@ -33,10 +33,10 @@ func FuzzPipeline(f *testing.F) {
 		d, _, err := Compile(ctx, JSON(crd), Options{})
 		if err != nil || d == nil {
 			// Stored CRDs can be what registration rejects; evaluating them must be safe all the same.
-			if d, err = CompileStored(ctx, crd, Options{}); err != nil {
+			if d, err = compileStored(ctx, crd, Options{}); err != nil {
 				return
 			}
-		} else if again, err := CompileStored(ctx, d.Manifest(), Options{}); err != nil || again.Revision() != d.Revision() {
+		} else if again, err := compileStored(ctx, d.Manifest(), Options{}); err != nil || again.Revision() != d.Revision() {
 			t.Fatalf("the canonical manifest does not give the same definition: %v", err)
 		}
 		for _, v := range d.Versions() {

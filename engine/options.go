@@ -61,19 +61,10 @@ type Existing struct {
 	// Generation is metadata.generation, from 1.
 	Generation int64
 	// Status is its status.
-	Status Status
+	Status apiextensionsv1.CustomResourceDefinitionStatus
 	// Terminating says that it is being deleted. An update does not end that: the compiled Definition is terminating.
 	Terminating bool
 }
-
-// Status is the status of a CRD: conditions, accepted names, stored versions, observed generation.
-type Status = apiextensionsv1.CustomResourceDefinitionStatus
-
-// Names are the names of a CRD, as in its spec or as accepted in its status.
-type Names = apiextensionsv1.CustomResourceDefinitionNames
-
-// Condition is a condition in the status of a CRD.
-type Condition = apiextensionsv1.CustomResourceDefinitionCondition
 
 // FieldValidation is the API server's parameter of that name: how unknown and duplicate fields are handled.
 type FieldValidation = admission.FieldValidation

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-
 	"github.com/crdeval/crdeval/engine/conversionwebhook"
 	"github.com/crdeval/crdeval/engine/host"
 )
@@ -29,22 +27,15 @@ func TestPanicsAreErrors(t *testing.T) {
 	ctx := context.Background()
 	manifest, object := JSON([]byte(cronTabCRD)), JSON([]byte(`{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"a","namespace":"b"}}`))
 	good := mustCompile(t, cronTabCRD)
-	broken := &Definition{} // each of its methods dereferences nil
 	observed := *good
 	observed.observer = panicsOnCall{}
-	crd := &apiextensionsv1.CustomResourceDefinition{}
-	crd.Name = "crontabs.stable.example.com"
 	item := Create{Object: object}
 	for name, call := range map[string]func() error{
 		"Check":         func() error { _, err := Check(ctx, manifest, Options{Existing: injected}); return err },
 		"Compile":       func() error { _, _, err := Compile(ctx, manifest, Options{Existing: injected}); return err },
 		"Compile, plan": func() error { _, _, err := Compile(ctx, manifest, Options{Observer: panicsOnCall{}}); return err },
 		"CompileStored": func() error {
-			_, err := CompileStored(ctx, good.Manifest(), Options{Observer: panicsOnCall{}})
-			return err
-		},
-		"CompileDefinition": func() error {
-			_, _, err := CompileDefinition(ctx, crd, Options{Existing: injected})
+			_, err := compileStored(ctx, good.Manifest(), Options{Observer: panicsOnCall{}})
 			return err
 		},
 		"Validate": func() error { _, err := observed.Validate(ctx, item, ValidateOptions{}); return err },
@@ -56,7 +47,6 @@ func TestPanicsAreErrors(t *testing.T) {
 			_, err := observed.Convert(ctx, object, "v1", TransformOptions{})
 			return err
 		},
-		"FieldManagement": func() error { _, err := broken.FieldManagement("v1"); return err },
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := call()

@@ -70,12 +70,3 @@ func (r *Report) Status() ([]byte, error) {
 
 // VersionInfo describes one version of a CRD.
 type VersionInfo = definition.VersionInfo
-
-// Scope says whether the objects of a CRD are namespaced.
-type Scope = apiextensionsv1.ResourceScope
-
-// The scopes.
-const (
-	NamespaceScoped = apiextensionsv1.NamespaceScoped
-	ClusterScoped   = apiextensionsv1.ClusterScoped
-)

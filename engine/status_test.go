@@ -10,25 +10,29 @@ import (
 	"testing"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crdeval/crdeval/engine/internal/definition"
 )
 
 var birth = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // claimant is a CRD that asks for names: plural, singular, kind, listKind, then short names.
-func claimant(age int, wanted ...string) CRDStatus {
-	n := Names{Plural: wanted[0], Singular: wanted[1], Kind: wanted[2], ListKind: wanted[3]}
+func claimant(age int, wanted ...string) definition.CRDStatus {
+	n := apiextensionsv1.CustomResourceDefinitionNames{Plural: wanted[0], Singular: wanted[1], Kind: wanted[2], ListKind: wanted[3]}
 	if len(wanted) > 4 {
 		n.ShortNames = wanted[4:]
 	}
-	return CRDStatus{
+	return definition.CRDStatus{
 		Name: wanted[0] + ".example.com", Created: birth.Add(-time.Duration(age) * time.Hour),
 		Desired: DesiredStatus{Group: "example.com", Names: n, StorageVersion: "v1"},
 	}
 }
 
 // statusText returns a status as a text: accepted names, then conditions without times.
-func statusText(s *Status) string {
+func statusText(s *apiextensionsv1.CustomResourceDefinitionStatus) string {
 	n := s.AcceptedNames
 	text := strings.Join(append([]string{n.Plural, n.Singular, n.Kind, n.ListKind}, n.ShortNames...), " ")
 	for _, c := range s.Conditions {
@@ -44,61 +48,61 @@ const (
 )
 
 func TestReconcileStatus(t *testing.T) {
-	as := func(age int) CRDStatus { return claimant(age, "as", "a", "A", "AList", "x") }
-	reconciled := func(c CRDStatus) CRDStatus {
-		ReconcileStatus([]CRDStatus{c}, "", birth)
-		group := []CRDStatus{c}
-		ReconcileStatus(group, c.Name, birth)
+	as := func(age int) definition.CRDStatus { return claimant(age, "as", "a", "A", "AList", "x") }
+	reconciled := func(c definition.CRDStatus) definition.CRDStatus {
+		definition.ReconcileStatus([]definition.CRDStatus{c}, "", birth)
+		group := []definition.CRDStatus{c}
+		definition.ReconcileStatus(group, c.Name, birth)
 		return group[0]
 	}
-	asking := func(c CRDStatus, n Names) CRDStatus {
+	asking := func(c definition.CRDStatus, n apiextensionsv1.CustomResourceDefinitionNames) definition.CRDStatus {
 		c.Desired.Names = n
 		return c
 	}
 	for _, tt := range []struct {
 		name    string
-		group   []CRDStatus
+		group   []definition.CRDStatus
 		first   string
 		want    []string
 		changed []string
 	}{
 		{name: "an empty group"},
-		{name: "one", group: []CRDStatus{as(1)}, first: "as.example.com", want: []string{"as a A AList x" + named + established}, changed: []string{"as.example.com"}},
-		{name: "reconciled already", group: []CRDStatus{reconciled(as(1))}, first: "as.example.com", want: []string{"as a A AList x" + named + established}},
+		{name: "one", group: []definition.CRDStatus{as(1)}, first: "as.example.com", want: []string{"as a A AList x" + named + established}, changed: []string{"as.example.com"}},
+		{name: "reconciled already", group: []definition.CRDStatus{reconciled(as(1))}, first: "as.example.com", want: []string{"as a A AList x" + named + established}},
 		{name: "the one that was first keeps its names",
-			group: []CRDStatus{reconciled(as(1)), claimant(2, "bs", "a", "B", "BList")}, first: "bs.example.com",
+			group: []definition.CRDStatus{reconciled(as(1)), claimant(2, "bs", "a", "B", "BList")}, first: "bs.example.com",
 			want: []string{
 				"as a A AList x" + named + established,
 				"bs  B BList; NamesAccepted=False SingularConflict: \"a\" is already in use" + waiting,
 			}, changed: []string{"bs.example.com"}},
 		{name: "the last of several conflicts is reported",
-			group: []CRDStatus{reconciled(as(1)), claimant(2, "x", "a", "A", "AList")}, first: "x.example.com",
+			group: []definition.CRDStatus{reconciled(as(1)), claimant(2, "x", "a", "A", "AList")}, first: "x.example.com",
 			want: []string{
 				"as a A AList x" + named + established,
 				"   ; NamesAccepted=False ListKindConflict: \"AList\" is already in use" + waiting,
 			}, changed: []string{"x.example.com"}},
 		{name: "short names are accepted together or not at all",
-			group: []CRDStatus{reconciled(as(1)), claimant(2, "bs", "b", "B", "BList", "x", "a", "free", "x")}, first: "bs.example.com",
+			group: []definition.CRDStatus{reconciled(as(1)), claimant(2, "bs", "b", "B", "BList", "x", "a", "free", "x")}, first: "bs.example.com",
 			want: []string{
 				"as a A AList x" + named + established,
 				"bs b B BList; NamesAccepted=False ShortNamesConflict: [\"x\" is already in use, \"a\" is already in use]" + waiting,
 			}, changed: []string{"bs.example.com"}},
 		{name: "after a deletion the oldest gets what is free",
-			group: []CRDStatus{claimant(1, "bs", "a", "B", "BList"), claimant(3, "cs", "a", "C", "CList"), claimant(2, "ds", "a", "D", "DList")},
+			group: []definition.CRDStatus{claimant(1, "bs", "a", "B", "BList"), claimant(3, "cs", "a", "C", "CList"), claimant(2, "ds", "a", "D", "DList")},
 			want: []string{
 				"bs  B BList; NamesAccepted=False SingularConflict: \"a\" is already in use" + waiting,
 				"cs a C CList" + named + established,
 				"ds  D DList; NamesAccepted=False SingularConflict: \"a\" is already in use" + waiting,
 			}, changed: []string{"bs.example.com", "cs.example.com", "ds.example.com"}},
 		{name: "an established CRD that asks for a taken name stays established under those it has",
-			group: []CRDStatus{reconciled(as(1)), asking(reconciled(claimant(2, "bs", "b", "B", "BList")), Names{Plural: "bs", Singular: "b", Kind: "A", ListKind: "Bs"})}, first: "bs.example.com",
+			group: []definition.CRDStatus{reconciled(as(1)), asking(reconciled(claimant(2, "bs", "b", "B", "BList")), apiextensionsv1.CustomResourceDefinitionNames{Plural: "bs", Singular: "b", Kind: "A", ListKind: "Bs"})}, first: "bs.example.com",
 			want: []string{
 				"as a A AList x" + named + established,
 				"bs b B Bs; NamesAccepted=False KindConflict: \"A\" is already in use" + established,
 			}, changed: []string{"bs.example.com"}},
 		{name: "a CRD that releases a name hands it on",
-			group: []CRDStatus{
-				asking(reconciled(as(1)), Names{Plural: "as", Singular: "a", Kind: "A", ListKind: "AList"}),
+			group: []definition.CRDStatus{
+				asking(reconciled(as(1)), apiextensionsv1.CustomResourceDefinitionNames{Plural: "as", Singular: "a", Kind: "A", ListKind: "AList"}),
 				claimant(2, "bs", "b", "B", "BList", "x"),
 			}, first: "as.example.com",
 			want: []string{
@@ -106,16 +110,16 @@ func TestReconcileStatus(t *testing.T) {
 				"bs b B BList x" + named + established,
 			}, changed: []string{"as.example.com", "bs.example.com"}},
 		{name: "a CRD is in its own way",
-			group: []CRDStatus{asking(reconciled(as(1)), Names{Plural: "as", Singular: "x", Kind: "A", ListKind: "AList", ShortNames: []string{"x"}})}, first: "as.example.com",
+			group: []definition.CRDStatus{asking(reconciled(as(1)), apiextensionsv1.CustomResourceDefinitionNames{Plural: "as", Singular: "x", Kind: "A", ListKind: "AList", ShortNames: []string{"x"}})}, first: "as.example.com",
 			want: []string{
 				"as a A AList x; NamesAccepted=False SingularConflict: \"x\" is already in use" + established,
 			}, changed: []string{"as.example.com"}},
 		{name: "a CRD gets out of its own way", // in the second round, when the short name is no longer its own
-			group: []CRDStatus{asking(reconciled(as(1)), Names{Plural: "as", Singular: "x", Kind: "A", ListKind: "AList"})}, first: "as.example.com",
+			group: []definition.CRDStatus{asking(reconciled(as(1)), apiextensionsv1.CustomResourceDefinitionNames{Plural: "as", Singular: "x", Kind: "A", ListKind: "AList"})}, first: "as.example.com",
 			want: []string{"as x A AList" + named + established}, changed: []string{"as.example.com"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			changed := ReconcileStatus(tt.group, tt.first, birth)
+			changed := definition.ReconcileStatus(tt.group, tt.first, birth)
 			for i := range tt.group {
 				if got := statusText(&tt.group[i].Status); got != tt.want[i] {
 					t.Errorf("%s\n got %s\nwant %s", tt.group[i].Name, got, tt.want[i])
@@ -124,7 +128,7 @@ func TestReconcileStatus(t *testing.T) {
 			if !slices.Equal(changed, tt.changed) {
 				t.Errorf("changed %q, want %q", changed, tt.changed)
 			}
-			if again := ReconcileStatus(tt.group, "", birth.Add(time.Hour)); again != nil {
+			if again := definition.ReconcileStatus(tt.group, "", birth.Add(time.Hour)); again != nil {
 				t.Errorf("not reconciled: %q change again", again)
 			}
 		})
@@ -133,12 +137,12 @@ func TestReconcileStatus(t *testing.T) {
 
 // TestReconcileKeepsConflicts: a CRD that returns to the names that it has keeps the conflict that it had.
 func TestReconcileKeepsConflicts(t *testing.T) {
-	group := []CRDStatus{claimant(2, "as", "a", "A", "AList"), claimant(1, "bs", "b", "B", "BList")}
-	ReconcileStatus(group, "", birth)
+	group := []definition.CRDStatus{claimant(2, "as", "a", "A", "AList"), claimant(1, "bs", "b", "B", "BList")}
+	definition.ReconcileStatus(group, "", birth)
 	group[1].Desired.Names.Kind = "A"
-	ReconcileStatus(group, "bs.example.com", birth)
+	definition.ReconcileStatus(group, "bs.example.com", birth)
 	group[1].Desired.Names.Kind = "B"
-	if changed := ReconcileStatus(group, "bs.example.com", birth); changed != nil {
+	if changed := definition.ReconcileStatus(group, "bs.example.com", birth); changed != nil {
 		t.Errorf("%q changed", changed)
 	}
 	if got, want := statusText(&group[1].Status), "bs b B BList; NamesAccepted=False KindConflict: \"A\" is already in use"+established; got != want {
@@ -149,16 +153,16 @@ func TestReconcileKeepsConflicts(t *testing.T) {
 // TestReconcileTimes: a condition has the time of the last change of its status, in seconds, and statuses that were given
 // are not written to.
 func TestReconcileTimes(t *testing.T) {
-	group := []CRDStatus{claimant(1, "as", "a", "A", "AList")}
+	group := []definition.CRDStatus{claimant(1, "as", "a", "A", "AList")}
 	group[0].Desired.InvalidCABundle = true
-	ReconcileStatus(group, "as.example.com", birth.Add(1500*time.Millisecond))
+	definition.ReconcileStatus(group, "as.example.com", birth.Add(1500*time.Millisecond))
 	before := *group[0].Status.DeepCopy()
 	if got, want := statusText(&before), "as a A AList"+named+"; Established=False InvalidCABundle: The conversion webhook CABundle is invalid"; got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}
 	shared := group[0].Status
 	group[0].Desired.InvalidCABundle = false
-	ReconcileStatus(group, "as.example.com", birth.Add(time.Hour))
+	definition.ReconcileStatus(group, "as.example.com", birth.Add(time.Hour))
 	if !reflect.DeepEqual(shared, before) {
 		t.Errorf("the status that was given became %s", statusText(&shared))
 	}
@@ -202,17 +206,17 @@ func TestStatusOfStoredCRD(t *testing.T) {
 	if err := json.Unmarshal(text, &read); err != nil || !reflect.DeepEqual(read, s) {
 		t.Errorf("read back as %+v, %v", read, err)
 	}
-	status := s.AddStoredVersion(Status{StoredVersions: []string{"v1"}})
+	status := s.AddStoredVersion(apiextensionsv1.CustomResourceDefinitionStatus{StoredVersions: []string{"v1"}})
 	if !slices.Equal(status.StoredVersions, []string{"v1", "v2"}) || !slices.Equal(s.AddStoredVersion(status).StoredVersions, status.StoredVersions) {
 		t.Errorf("stored versions %q", status.StoredVersions)
 	}
-	group := []CRDStatus{{Name: "as.example.k8s.io", Desired: s}}
-	ReconcileStatus(group, "as.example.k8s.io", birth)
+	group := []definition.CRDStatus{{Name: "as.example.k8s.io", Desired: s}}
+	definition.ReconcileStatus(group, "as.example.k8s.io", birth)
 	if n := len(group[0].Status.Conditions); n != 4 {
 		t.Errorf("%d conditions", n)
 	}
 	group[0].Desired.NonStructural = nil
-	ReconcileStatus(group, "as.example.k8s.io", birth)
+	definition.ReconcileStatus(group, "as.example.k8s.io", birth)
 	if n := len(group[0].Status.Conditions); n != 3 {
 		t.Errorf("%d conditions", n)
 	}

@@ -41,7 +41,7 @@ func TestCompileAsStored(t *testing.T) {
 		{name: "is terminating", status: `conditions: [{type: Terminating, status: "True"}]`,
 			spec: one + `{type: object}` + end, object: `"spec":{}`, rejected: "custom resource definition is terminating"},
 	} {
-		d, crd, err := CompileAsStored(context.Background(), storedManifest(c.metadata, c.spec, c.status), Options{})
+		d, crd, err := compileAsStored(context.Background(), storedManifest(c.metadata, c.spec, c.status), Options{})
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -83,7 +83,7 @@ func TestCompileAsStoredRejects(t *testing.T) {
 		if !strings.Contains(text, c.from) {
 			t.Fatalf("%s: the manifest has no %q", c.name, c.from)
 		}
-		d, _, err := CompileAsStored(context.Background(), YAML([]byte(strings.Replace(text, c.from, c.to, 1))), Options{})
+		d, _, err := compileAsStored(context.Background(), YAML([]byte(strings.Replace(text, c.from, c.to, 1))), Options{})
 		if d != nil || err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, without %q", c.name, err, c.want)
 		}
@@ -92,7 +92,7 @@ func TestCompileAsStoredRejects(t *testing.T) {
 
 // TestCompileTerminatingUpdate: an update of a terminating CRD does not end its deletion.
 func TestCompileTerminatingUpdate(t *testing.T) {
-	d, crd, err := CompileAsStored(context.Background(), storedManifest(`, deletionTimestamp: "2026-01-01T00:00:00Z"`,
+	d, crd, err := compileAsStored(context.Background(), storedManifest(`, deletionTimestamp: "2026-01-01T00:00:00Z"`,
 		`versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]`, ""), Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func TestStoredDefaults(t *testing.T) {
 		if err != nil || fresh == nil {
 			t.Fatalf("%s: %v, %+v", value, err, report)
 		}
-		stored, err := CompileStored(ctx, fresh.Manifest(), Options{})
+		stored, err := compileStored(ctx, fresh.Manifest(), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

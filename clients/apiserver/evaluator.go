@@ -56,7 +56,7 @@ type Definition interface {
 	Convert(ctx context.Context, object engine.Document, to string, o engine.TransformOptions) (*engine.Transformed, error)
 	// FieldManagement, SelectableFields and Select call no other process: the watch cache drops an event if it cannot
 	// select the fields of its object.
-	FieldManagement(version string) (engine.FieldManagement, error)
+	FieldManagement(version string) (kubeserver.FieldManagement, error)
 	SelectableFields(version string) ([]string, error)
 	Select(ctx context.Context, version string, object engine.Document) ([]publish.SelectableField, error)
 	GetScale(ctx context.Context, version string, object engine.Document) ([]byte, error)
@@ -85,7 +85,7 @@ func (e InProcess) Compile(ctx context.Context, crd *apiextensionsv1.CustomResou
 	if err != nil {
 		return nil, err
 	}
-	d, _, err := engine.CompileAsStored(ctx, engine.JSON(text), o)
+	d, _, err := kubeserver.CompileAsStored(ctx, engine.JSON(text), o)
 	if err != nil {
 		return nil, err
 	}
@@ -136,6 +136,10 @@ func (d inProcess) Validate(
 	return kubeserver.Validate(ctx, d.Definition, w, o)
 }
 
+func (d inProcess) FieldManagement(version string) (kubeserver.FieldManagement, error) {
+	return kubeserver.FieldManagementOf(d.Definition, version)
+}
+
 func (d inProcess) SetDefaults(
 	ctx context.Context, object engine.Document, o engine.TransformOptions,
 ) (*engine.Transformed, error) {
@@ -143,7 +147,7 @@ func (d inProcess) SetDefaults(
 }
 
 func (d inProcess) Models(ctx context.Context) ([]byte, error) {
-	doc, err := publish.OpenAPI{}.Models(ctx, publish.NewCRD(d.Definition, engine.Status{}))
+	doc, err := publish.OpenAPI{}.Models(ctx, publish.NewCRD(d.Definition, apiextensionsv1.CustomResourceDefinitionStatus{}))
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/admission"
@@ -65,7 +67,7 @@ func Test(ctx context.Context, d *engine.Definition, n int, seed uint64) (_ []La
 	for i := range m.CRD.Spec.Versions {
 		v := &m.CRD.Spec.Versions[i]
 		versions[v.Name] = &laws.Version{Name: v.Name, Judge: t.judge(v.Name), Generator: sample.New(schema.Of(v), sample.Options{
-			APIVersion: d.Group() + "/" + v.Name, Kind: d.Kind(), Namespaced: d.Scope() == engine.NamespaceScoped,
+			APIVersion: d.Group() + "/" + v.Name, Kind: d.Kind(), Namespaced: d.Scope() == apiextensionsv1.NamespaceScoped,
 			Hints: hints})}
 	}
 	var list []Law

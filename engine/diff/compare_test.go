@@ -12,6 +12,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/diff"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 )
 
 // cronTabs is the sample CRD, with replacements.
@@ -77,7 +78,7 @@ func TestCompareAsUpdate(t *testing.T) {
 		t.Errorf("v1beta1 is stored: %+v %+v", d.Report, d.Changes)
 	}
 	known := func(string) *engine.Existing {
-		_, e, err := engine.ExistingFrom(engine.YAML(stored), engine.Limits{})
+		_, e, err := kubeserver.ExistingFrom(engine.YAML(stored), engine.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}

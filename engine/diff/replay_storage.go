@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/value"
@@ -33,7 +35,7 @@ func inStorage(d *engine.Definition, object engine.Document, item engine.Create,
 	}
 	complete("name", cmp.Or(item.Name, "replayed"))
 	complete("resourceVersion", "1")
-	if d.Scope() == engine.NamespaceScoped {
+	if d.Scope() == apiextensionsv1.NamespaceScoped {
 		complete("namespace", cmp.Or(item.Namespace, "default"))
 	}
 	_, had = root[without]

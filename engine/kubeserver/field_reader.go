@@ -18,8 +18,8 @@ type FieldReader struct {
 }
 
 // NewFieldReader returns the FieldReader of a version of a CRD with this scope.
-func NewFieldReader(version *apiextensionsv1.CustomResourceDefinitionVersion, scope engine.Scope) *FieldReader {
-	return &FieldReader{selector.CompileFields(version, scope == engine.NamespaceScoped)}
+func NewFieldReader(version *apiextensionsv1.CustomResourceDefinitionVersion, scope apiextensionsv1.ResourceScope) *FieldReader {
+	return &FieldReader{selector.CompileFields(version, scope == apiextensionsv1.NamespaceScoped)}
 }
 
 // Names returns the fields as publish.SelectableFields does. The caller must not modify the slice.

@@ -43,7 +43,7 @@ func TestFieldReader(t *testing.T) {
 	if names, err := publish.SelectableFields(d, "v1"); err != nil || !slices.Equal(r.Names(), names) {
 		t.Errorf("%v, want %v, %v", r.Names(), names, err)
 	}
-	if names := kubeserver.NewFieldReader(&crd.Spec.Versions[1], engine.ClusterScoped).Names(); !slices.Equal(names, []string{"metadata.name"}) {
+	if names := kubeserver.NewFieldReader(&crd.Spec.Versions[1], apiextensionsv1.ClusterScoped).Names(); !slices.Equal(names, []string{"metadata.name"}) {
 		t.Error(names)
 	}
 	if _, err := r.Read(engine.JSON([]byte(`{`)), engine.Limits{}); engine.ReasonOf(err) != engine.ReasonObjectUnreadable {

@@ -7,10 +7,13 @@ import (
 	"testing"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/internal/casefile"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	tables "github.com/crdeval/crdeval/engine/internal/table"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 	"github.com/crdeval/crdeval/engine/publish"
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -33,7 +36,7 @@ func TestCases(t *testing.T) {
 		}
 		asked[c.Op]++
 		t.Run(c.File+"/"+c.Name, func(t *testing.T) {
-			d, err := engine.CompileStored(t.Context(), c.CRD, engine.Options{})
+			d, err := kubeserver.CompileStored(t.Context(), c.CRD, engine.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -111,7 +114,7 @@ func scaleCase(t *testing.T, d *engine.Definition, object []byte, want *casefile
 func openAPICase(t *testing.T, d *engine.Definition, _ []byte, want *casefile.Answer) {
 	t.Helper()
 	const kind = "com.example.stable.v1.CronTab"
-	crd := publish.NewCRD(d, engine.Status{})
+	crd := publish.NewCRD(d, apiextensionsv1.CustomResourceDefinitionStatus{})
 	v2, err := publish.OpenAPI{}.V2(t.Context(), crd)
 	if err != nil {
 		t.Fatal(err)

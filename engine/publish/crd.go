@@ -13,20 +13,20 @@ import (
 // CRD describes a CRD for Discover, OpenAPI and Explain. CRDs without a Name are ignored.
 type CRD struct {
 	Name     string
-	Scope    engine.Scope
+	Scope    apiextensionsv1.ResourceScope
 	Revision string
 	Versions []engine.VersionInfo
 	Desired  engine.DesiredStatus
-	// Status is the status of the CRD, see engine.Status. OpenAPI documents do not depend on it. Explain uses the
+	// Status is the status of the CRD, see apiextensionsv1.CustomResourceDefinitionStatus. OpenAPI documents do not depend on it. Explain uses the
 	// names of Desired if no names are accepted.
-	Status engine.Status
+	Status apiextensionsv1.CustomResourceDefinitionStatus
 	// Manifest returns engine.Definition.Manifest, for OpenAPI documents and Explain. It is called only if the result is not
 	// cached. Its errors are returned.
 	Manifest func(context.Context) ([]byte, error)
 }
 
 // NewCRD describes a compiled CRD with a status.
-func NewCRD(d *engine.Definition, status engine.Status) CRD {
+func NewCRD(d *engine.Definition, status apiextensionsv1.CustomResourceDefinitionStatus) CRD {
 	return CRD{
 		Name: d.Name(), Scope: d.Scope(), Revision: d.Revision(), Versions: d.Versions(), Desired: d.DesiredStatus(),
 		Status: status, Manifest: func(context.Context) ([]byte, error) { return d.Manifest(), nil },
@@ -34,7 +34,7 @@ func NewCRD(d *engine.Definition, status engine.Status) CRD {
 }
 
 // names returns the names that discovery shows, with the kind that OpenAPI documents show.
-func (c *CRD) names() engine.Names {
+func (c *CRD) names() apiextensionsv1.CustomResourceDefinitionNames {
 	if c.Status.AcceptedNames.Plural == "" {
 		return c.Desired.Names
 	}
@@ -44,7 +44,7 @@ func (c *CRD) names() engine.Names {
 }
 
 func (c *CRD) is(condition apiextensionsv1.CustomResourceDefinitionConditionType) bool {
-	return slices.ContainsFunc(c.Status.Conditions, func(x engine.Condition) bool {
+	return slices.ContainsFunc(c.Status.Conditions, func(x apiextensionsv1.CustomResourceDefinitionCondition) bool {
 		return x.Type == condition && x.Status == apiextensionsv1.ConditionTrue
 	})
 }

@@ -118,7 +118,7 @@ func (d *Discovery) resources(group, version string) (list []metav1.APIResource)
 		}
 		names := &c.Status.AcceptedNames
 		r := metav1.APIResource{
-			Name: names.Plural, SingularName: names.Singular, Namespaced: c.Scope == engine.NamespaceScoped, Kind: names.Kind,
+			Name: names.Plural, SingularName: names.Singular, Namespaced: c.Scope == apiextensionsv1.NamespaceScoped, Kind: names.Kind,
 			Verbs:      metav1.Verbs{"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"},
 			ShortNames: names.ShortNames, Categories: names.Categories, StorageVersionHash: c.storageHash(),
 		}

@@ -5,15 +5,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crdeval/crdeval/engine/publish"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/publish"
 )
 
 func TestDiscover(t *testing.T) {
 	d := compile(t, selectableCRD)
-	status := engine.Status{AcceptedNames: d.DesiredStatus().Names}
-	status.Conditions = []engine.Condition{{Type: "Established", Status: "True"}}
+	status := apiextensionsv1.CustomResourceDefinitionStatus{AcceptedNames: d.DesiredStatus().Names}
+	status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: "Established", Status: "True"}}
 	found := publish.Discover(publish.NewCRD(d, status), publish.CRD{})
 	for _, c := range []struct{ what, got, want string }{
 		{"list", string(found.GroupList()), `{"kind":"APIGroupList","apiVersion":"v1","groups":[{"name":"stable.example.com","versions":[` +
@@ -25,7 +25,7 @@ func TestDiscover(t *testing.T) {
 		{"not served", string(found.Resources("stable.example.com", "v1alpha1")), ""},
 		{"another group", string(found.Group("other")), ""},
 		{"versions", fmt.Sprint(found.GroupVersions()), "[stable.example.com/v1 stable.example.com/v1beta1]"},
-		{"waiting", string(publish.Discover(publish.NewCRD(d, engine.Status{})).GroupList()), `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`},
+		{"waiting", string(publish.Discover(publish.NewCRD(d, apiextensionsv1.CustomResourceDefinitionStatus{})).GroupList()), `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %s\nwant %s", c.what, c.got, c.want)

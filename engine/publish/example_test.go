@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/publish"
 )
@@ -68,7 +70,7 @@ func ExampleTableOf() {
 }
 
 func ExampleExplain() {
-	crd := publish.NewCRD(compileExample(), engine.Status{})
+	crd := publish.NewCRD(compileExample(), apiextensionsv1.CustomResourceDefinitionStatus{})
 	text, err := publish.Explain(context.Background(), "crontabs.spec.replicas", publish.ExplainOptions{}, crd)
 	if err != nil {
 		log.Fatal(err)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"k8s.io/client-go/util/jsonpath"
 
 	"github.com/crdeval/crdeval/engine"
@@ -142,7 +144,7 @@ func findExplained(request string, names []string, crds []CRD) (*CRD, []string, 
 }
 
 // hasName reports whether a word is one of the names of a resource.
-func hasName(n engine.Names, word string) bool {
+func hasName(n apiextensionsv1.CustomResourceDefinitionNames, word string) bool {
 	lower := strings.ToLower(word)
 	return lower == n.Plural || lower == n.Singular || lower == strings.ToLower(n.Kind) || slices.Contains(n.ShortNames, word)
 }

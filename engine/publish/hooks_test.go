@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/publish"
@@ -22,7 +24,7 @@ func TestStopAtCheckpoint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	crd := publish.NewCRD(d, engine.Status{})
+	crd := publish.NewCRD(d, apiextensionsv1.CustomResourceDefinitionStatus{})
 	for name, call := range map[string]func(context.Context) error{
 		"table": func(ctx context.Context) error {
 			_, err := publish.TableOf(ctx, d, "v1", objects, publish.TableOptions{})

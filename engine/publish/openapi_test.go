@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/crdeval/crdeval/engine/publish"
 
 	"github.com/crdeval/crdeval/engine"
@@ -39,7 +41,7 @@ func boats(t testing.TB, kind string) *engine.Definition {
 // published describes definitions as CRDs without a status.
 func published(definitions ...*engine.Definition) (crds []publish.CRD) {
 	for _, d := range definitions {
-		crds = append(crds, publish.NewCRD(d, engine.Status{}))
+		crds = append(crds, publish.NewCRD(d, apiextensionsv1.CustomResourceDefinitionStatus{}))
 	}
 	return crds
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/publish"
@@ -15,7 +17,7 @@ func TestPanicsAreErrors(t *testing.T) {
 	ctx, broken := t.Context(), &engine.Definition{} // everything dereferences nil
 	object := engine.JSON([]byte(stored))
 	fails := publish.CRD{
-		Name: "x", Desired: engine.DesiredStatus{Group: "g", Names: engine.Names{Plural: "x"}}, Revision: t.Name(), Versions: []engine.VersionInfo{{Name: "v1", Served: true}},
+		Name: "x", Desired: engine.DesiredStatus{Group: "g", Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "x"}}, Revision: t.Name(), Versions: []engine.VersionInfo{{Name: "v1", Served: true}},
 		Manifest: func(context.Context) ([]byte, error) { panic("injected") },
 	}
 	for name, call := range map[string]func() error{

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -51,7 +53,7 @@ type Table struct {
 	first   int   // where the first row begins in json
 	ends    []int // where each row ends
 	columns []metav1.TableColumnDefinition
-	scope   engine.Scope
+	scope   apiextensionsv1.ResourceScope
 	kind    string
 }
 

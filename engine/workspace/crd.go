@@ -9,6 +9,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -61,9 +62,9 @@ func newCRD(m *Manifest) *CRD {
 		spec := d.Field(root, "spec")
 		read(d.Field(spec, "group"), &c.Group)
 		read(d.Field(d.Field(spec, "names"), "kind"), &c.ObjectKind)
-		var status engine.Status
+		var status apiextensionsv1.CustomResourceDefinitionStatus
 		read(d.Field(root, "status"), &status)
-		c.Established = slices.ContainsFunc(status.Conditions, func(c engine.Condition) bool {
+		c.Established = slices.ContainsFunc(status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
 			return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
 		})
 		versions := d.Field(spec, "versions")
@@ -100,7 +101,7 @@ func (c *CRD) VersionNames() (names []string) {
 func (c *CRD) Compile(ctx context.Context, o engine.Options) *Compiled {
 	done := new(Compiled)
 	if c.Established {
-		done.Definition, _, done.Err = engine.CompileAsStored(ctx, c.Document, o)
+		done.Definition, _, done.Err = kubeserver.CompileAsStored(ctx, c.Document, o)
 	} else {
 		done.Definition, done.Report, done.Err = engine.Compile(ctx, c.Document, o)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crdeval/crdeval/engine/kubeserver"
 	"github.com/crdeval/crdeval/engine/publish"
 
 	"github.com/crdeval/crdeval/engine"
@@ -157,7 +158,7 @@ func (s *presentationService) GetFieldManagement(
 	}
 	m := &crdevalv1.GetFieldManagementResponse{Revision: d.Revision()}
 	for _, version := range versions {
-		management, err := d.FieldManagement(version)
+		management, err := kubeserver.FieldManagementOf(d, version)
 		if err != nil {
 			return nil, (&subject{catalog: r.GetCatalog(), definition: d, version: version}).addVersion(err)
 		}
@@ -169,11 +170,11 @@ func (s *presentationService) GetFieldManagement(
 	return m, nil
 }
 
-func resetFields(f *engine.ResetFields) *crdevalv1.ResetFields {
+func resetFields(f *kubeserver.ResetFields) *crdevalv1.ResetFields {
 	return &crdevalv1.ResetFields{Subresource: f.Subresource, ApiVersion: f.APIVersion, Fields: JSON(f.Fields)}
 }
 
-func replicasPath(p *engine.ReplicasPath) *crdevalv1.ReplicasPath {
+func replicasPath(p *kubeserver.ReplicasPath) *crdevalv1.ReplicasPath {
 	return &crdevalv1.ReplicasPath{ApiVersion: p.APIVersion, Fields: allValid(p.Fields)}
 }
 

@@ -2,6 +2,7 @@ package api
 
 import (
 	statusv1 "google.golang.org/genproto/googleapis/rpc/status"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/convert"
 	"github.com/crdeval/crdeval/server/registry"
@@ -33,7 +34,9 @@ func ConversionReportMessage(r *convert.Report) *crdevalv1.ConversionReport {
 }
 
 // ConditionMessage returns the message of a condition of a CRD.
-func ConditionMessage(c *engine.Condition) *crdevalv1.CrdCondition { return condition(c) }
+func ConditionMessage(c *apiextensionsv1.CustomResourceDefinitionCondition) *crdevalv1.CrdCondition {
+	return condition(c)
+}
 
 // ErrorMessage returns the message of an error of the engine.
 func ErrorMessage(err error) *statusv1.Status {

@@ -11,6 +11,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/crdeval/crdeval/engine/publish"
 	"github.com/crdeval/crdeval/engine/rules"
 
@@ -247,14 +249,14 @@ func crd(c *registry.CRD, withManifest bool) *crdevalv1.Crd {
 	return m
 }
 
-func condition(c *engine.Condition) *crdevalv1.CrdCondition {
+func condition(c *apiextensionsv1.CustomResourceDefinitionCondition) *crdevalv1.CrdCondition {
 	return &crdevalv1.CrdCondition{
 		Type: string(c.Type), Status: string(c.Status), Reason: c.Reason, Message: c.Message,
 		LastTransitionTime: timestamp(c.LastTransitionTime.Time), ObservedGeneration: c.ObservedGeneration,
 	}
 }
 
-func names(n *engine.Names) *crdevalv1.CrdNames {
+func names(n *apiextensionsv1.CustomResourceDefinitionNames) *crdevalv1.CrdNames {
 	return &crdevalv1.CrdNames{
 		Plural: n.Plural, Singular: n.Singular, ShortNames: n.ShortNames, Kind: n.Kind, ListKind: n.ListKind, Categories: n.Categories,
 	}

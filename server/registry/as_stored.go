@@ -11,15 +11,13 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/crdeval/crdeval/engine"
 )
 
 // asStored is what another API server has set in a CRD.
 type asStored struct {
 	created  time.Time
 	metadata StoredMetadata
-	status   engine.Status
+	status   apiextensionsv1.CustomResourceDefinitionStatus
 }
 
 // maxStatusBytes bounds the JSON of the status of a CRD that another API server stores.
@@ -94,7 +92,7 @@ func (j *candidate) unchanged(d *crd, notOlderThan int64) bool {
 }
 
 // status returns the status of a CRD after the candidate was registered, before it is reconciled.
-func (j *candidate) status(before engine.Status) engine.Status {
+func (j *candidate) status(before apiextensionsv1.CustomResourceDefinitionStatus) apiextensionsv1.CustomResourceDefinitionStatus {
 	switch {
 	case j.stored != nil:
 		return j.stored.status

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/crdeval/crdeval/engine"
 )
 
@@ -21,7 +23,7 @@ func filled(b testing.TB, crds int, oneGroup bool) *mapStore {
 			group = fmt.Sprintf("g%d.io", i/100)
 		}
 		plural := fmt.Sprintf("foos%d", i)
-		rev := testRevision(fmt.Sprint(i), group, engine.Names{Plural: plural, Singular: "x" + plural, Kind: "Foo" + plural, ListKind: "List" + plural, ShortNames: []string{"s" + plural}})
+		rev := testRevision(fmt.Sprint(i), group, apiextensionsv1.CustomResourceDefinitionNames{Plural: plural, Singular: "x" + plural, Kind: "Foo" + plural, ListKind: "List" + plural, ShortNames: []string{"s" + plural}})
 		rev.content = pack([]byte(strings.Repeat(plural+" has a description that is not the same everywhere. ", 20)))
 		mustRegister(b, r, "default", rev)
 	}

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/crdeval/crdeval/engine"
 )
 
@@ -26,7 +28,7 @@ func TestCatalogs(t *testing.T) {
 			t.Errorf("created %+v, token %q", c, token)
 		}
 	}
-	mustRegister(t, r, "pr-17", testRevision("a", "g.io", engine.Names{Plural: "foos"}))
+	mustRegister(t, r, "pr-17", testRevision("a", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "foos"}))
 	got, err := r.Catalog(t.Context(), "pr-17", "")
 	if err != nil || got.CRDs != 1 {
 		t.Errorf("got %+v, %v", got, err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/diff"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 	"github.com/crdeval/crdeval/server/conversion"
 	"github.com/crdeval/crdeval/server/flow"
 )
@@ -183,7 +184,7 @@ func (r *Registry) compileBase(
 	if old == nil {
 		return nil, rejected(NewReport(report), "base", "base: ")
 	}
-	name, e, err := engine.ExistingFrom(base, o.Limits)
+	name, e, err := kubeserver.ExistingFrom(base, o.Limits)
 	o.Existing = existing(name, e)
 	return old, err
 }

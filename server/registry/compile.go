@@ -9,6 +9,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/convert"
 	"github.com/crdeval/crdeval/engine/host"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 	"github.com/crdeval/crdeval/server/flow"
 )
 
@@ -132,7 +133,7 @@ func (r *Registry) compileCandidate(ctx context.Context, c *catalog, s Submissio
 		return existing
 	}
 	if s.AsStored {
-		d, crd, err := engine.CompileAsStored(ctx, s.Manifest, o)
+		d, crd, err := kubeserver.CompileAsStored(ctx, s.Manifest, o)
 		if err != nil || unpacking != nil {
 			return cmp.Or(unpacking, err)
 		}

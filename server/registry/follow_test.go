@@ -13,10 +13,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/crdeval/crdeval/engine"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-func foos(digest string) *revision { return testRevision(digest, "g.io", engine.Names{Plural: "foos"}) }
+func foos(digest string) *revision {
+	return testRevision(digest, "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "foos"})
+}
 
 // last is the token of what a registry has seen.
 func (r *Registry) last() string { return r.tag.token(r.Sequence()) }
@@ -219,7 +221,7 @@ func TestRacingReplicas(t *testing.T) {
 	for i := range r {
 		wg.Go(func() {
 			for n := range 15 {
-				names := engine.Names{Plural: fmt.Sprintf("p%dx%d", i, n), ShortNames: []string{fmt.Sprintf("short%d", n)}}
+				names := apiextensionsv1.CustomResourceDefinitionNames{Plural: fmt.Sprintf("p%dx%d", i, n), ShortNames: []string{fmt.Sprintf("short%d", n)}}
 				if _, err := register(t, r[i], "default", testRevision(fmt.Sprint(i, n), "g.io", names), Precondition{}); err != nil {
 					t.Errorf("replica %d: %v", i, err)
 				}

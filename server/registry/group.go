@@ -1,9 +1,10 @@
 package registry
 
 import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 	"github.com/crdeval/crdeval/server/registry/immutable"
 )
 
@@ -15,8 +16,8 @@ type group struct {
 }
 
 // each calls f for each name that only one CRD of a group can hold.
-func (g *group) each(n *engine.Names, f func(holders *immutable.Map[string, string], name string)) {
-	resources, kinds := engine.HeldNames(n)
+func (g *group) each(n *apiextensionsv1.CustomResourceDefinitionNames, f func(holders *immutable.Map[string, string], name string)) {
+	resources, kinds := kubeserver.HeldNames(n)
 	for _, name := range resources {
 		if name != "" {
 			f(&g.resources, name)
@@ -87,11 +88,11 @@ const (
 )
 
 // condition returns a condition of a status, without a Status if it is missing.
-func condition(s *engine.Status, name string) *engine.Condition {
+func condition(s *apiextensionsv1.CustomResourceDefinitionStatus, name string) *apiextensionsv1.CustomResourceDefinitionCondition {
 	for i := range s.Conditions {
 		if string(s.Conditions[i].Type) == name {
 			return &s.Conditions[i]
 		}
 	}
-	return &engine.Condition{}
+	return &apiextensionsv1.CustomResourceDefinitionCondition{}
 }

@@ -5,30 +5,30 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crdeval/crdeval/engine"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
 func TestNames(t *testing.T) {
 	c := &clock{now: time.Unix(1000, 0)}
 	r := newRegistry(t, newMapStore(), c)
-	add := func(group string, n engine.Names) *CRD {
+	add := func(group string, n apiextensionsv1.CustomResourceDefinitionNames) *CRD {
 		c.advance(time.Second)
 		return mustRegister(t, r, "default", testRevision(fmt.Sprint(n), group, n))
 	}
-	add("g.io", engine.Names{Plural: "foos", Singular: "foo", ShortNames: []string{"f", "fo"}, Kind: "Foo", ListKind: "FooList"})
+	add("g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "foos", Singular: "foo", ShortNames: []string{"f", "fo"}, Kind: "Foo", ListKind: "FooList"})
 	for _, tc := range []struct {
 		name, group     string
-		names           engine.Names
+		names           apiextensionsv1.CustomResourceDefinitionNames
 		reason, message string
 	}{
-		{"another group", "h.io", engine.Names{Plural: "foos", Singular: "foo", ShortNames: []string{"f"}, Kind: "Foo", ListKind: "FooList"}, "NoConflicts", "no conflicts found"},
-		{"free", "g.io", engine.Names{Plural: "free", Kind: "Free"}, "NoConflicts", "no conflicts found"},
-		{"singular", "g.io", engine.Names{Plural: "a", Singular: "foo", Kind: "A"}, "SingularConflict", `"foo" is already in use`},
-		{"plural is a short name", "g.io", engine.Names{Plural: "f", Kind: "B"}, "PluralConflict", `"f" is already in use`},
-		{"short names", "g.io", engine.Names{Plural: "c", ShortNames: []string{"x", "fo", "f"}, Kind: "C"}, "ShortNamesConflict", `["fo" is already in use, "f" is already in use]`},
-		{"kind", "g.io", engine.Names{Plural: "d", Kind: "Foo"}, "KindConflict", `"Foo" is already in use`},
-		{"list kind is a kind", "g.io", engine.Names{Plural: "e", Kind: "E", ListKind: "Foo"}, "ListKindConflict", `"Foo" is already in use`},
-		{"the last conflict is reported", "g.io", engine.Names{Plural: "ff", Singular: "foo", Kind: "FooList"}, "KindConflict", `"FooList" is already in use`},
+		{"another group", "h.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "foos", Singular: "foo", ShortNames: []string{"f"}, Kind: "Foo", ListKind: "FooList"}, "NoConflicts", "no conflicts found"},
+		{"free", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "free", Kind: "Free"}, "NoConflicts", "no conflicts found"},
+		{"singular", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "a", Singular: "foo", Kind: "A"}, "SingularConflict", `"foo" is already in use`},
+		{"plural is a short name", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "f", Kind: "B"}, "PluralConflict", `"f" is already in use`},
+		{"short names", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "c", ShortNames: []string{"x", "fo", "f"}, Kind: "C"}, "ShortNamesConflict", `["fo" is already in use, "f" is already in use]`},
+		{"kind", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "d", Kind: "Foo"}, "KindConflict", `"Foo" is already in use`},
+		{"list kind is a kind", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "e", Kind: "E", ListKind: "Foo"}, "ListKindConflict", `"Foo" is already in use`},
+		{"the last conflict is reported", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "ff", Singular: "foo", Kind: "FooList"}, "KindConflict", `"FooList" is already in use`},
 	} {
 		d := add(tc.group, tc.names)
 		got := d.condition("NamesAccepted")
@@ -62,7 +62,7 @@ func TestNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	leads("d.g.io") // its names are free now
-	back := add("g.io", engine.Names{Plural: "foos", Kind: "Foo"})
+	back := add("g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "foos", Kind: "Foo"})
 	leads("d.g.io")
 	if back.Established {
 		t.Error("the newcomer took the kind")
@@ -72,9 +72,9 @@ func TestNames(t *testing.T) {
 // A CRD that changes its names to those of another must not take them from it; it stays established under those it has.
 func TestRenamingTakesNoName(t *testing.T) {
 	r := newRegistry(t, newMapStore(), &clock{now: time.Unix(1000, 0)})
-	mustRegister(t, r, "default", testRevision("1", "g.io", engine.Names{Plural: "olds", Kind: "Old", ShortNames: []string{"o"}}))
-	mustRegister(t, r, "default", testRevision("2", "g.io", engine.Names{Plural: "youngs", Kind: "Young", ShortNames: []string{"y"}}))
-	d := mustRegister(t, r, "default", testRevision("3", "g.io", engine.Names{Plural: "youngs", Kind: "Young", ShortNames: []string{"o"}}))
+	mustRegister(t, r, "default", testRevision("1", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "olds", Kind: "Old", ShortNames: []string{"o"}}))
+	mustRegister(t, r, "default", testRevision("2", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "youngs", Kind: "Young", ShortNames: []string{"y"}}))
+	d := mustRegister(t, r, "default", testRevision("3", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "youngs", Kind: "Young", ShortNames: []string{"o"}}))
 	if !d.Established || fmt.Sprint(d.Desired.Names.ShortNames, d.Status.AcceptedNames.ShortNames) != "[o] [y]" || d.condition("NamesAccepted").Reason != "ShortNamesConflict" {
 		t.Errorf("%+v", d)
 	}
@@ -83,7 +83,7 @@ func TestRenamingTakesNoName(t *testing.T) {
 	}
 	// When the other one gives it up, it is taken in the same commit.
 	sequence := r.snapshot.Load().sequence
-	mustRegister(t, r, "default", testRevision("4", "g.io", engine.Names{Plural: "olds", Kind: "Old", ShortNames: []string{"ol"}}))
+	mustRegister(t, r, "default", testRevision("4", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "olds", Kind: "Old", ShortNames: []string{"ol"}}))
 	after, _ := r.CRD(t.Context(), "default", "youngs.g.io", "", "")
 	if fmt.Sprint(after.Status.AcceptedNames.ShortNames) != "[o]" || after.condition("NamesAccepted").Status != "True" || after.Etag == d.Etag || after.Generation != d.Generation {
 		t.Errorf("%+v", after)

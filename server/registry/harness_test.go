@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"go.uber.org/goleak"
 
 	"github.com/crdeval/crdeval/cache"
@@ -112,7 +114,7 @@ func newRegistryWith(t testing.TB, store Store, configure func(*Options)) *Regis
 
 // testRevision is what registering would make of a manifest, without the manifest: kinds default to the capitalized
 // plural.
-func testRevision(digest string, group string, n engine.Names) *revision {
+func testRevision(digest string, group string, n apiextensionsv1.CustomResourceDefinitionNames) *revision {
 	if n.Kind == "" {
 		n.Kind = strings.ToUpper(n.Plural[:1]) + n.Plural[1:]
 	}

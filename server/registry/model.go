@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/crdeval/crdeval/engine/publish"
 
 	"github.com/crdeval/crdeval/engine"
@@ -29,9 +31,9 @@ type CRD struct {
 	Generation       int64
 	Created, Updated time.Time
 	Scope            string
-	Versions         []engine.VersionInfo // in order of priority
-	Desired          engine.DesiredStatus // of the manifest: group, names, storage version
-	Status           engine.Status        // names that another CRD of the group holds are not accepted
+	Versions         []engine.VersionInfo                           // in order of priority
+	Desired          engine.DesiredStatus                           // of the manifest: group, names, storage version
+	Status           apiextensionsv1.CustomResourceDefinitionStatus // names that another CRD of the group holds are not accepted
 	Established      bool
 	Manifest         []byte // canonical JSON; nil unless requested
 	Conversion       []byte // the conversion rules as JSON; nil for none, and unless the manifest is requested or rules are set

@@ -7,14 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crdeval/crdeval/engine"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
 func TestListsAreOneSnapshot(t *testing.T) {
 	c := &clock{now: time.Unix(1000, 0)}
 	r := newRegistry(t, newMapStore(), c)
 	for i := range 25 {
-		mustRegister(t, r, "default", testRevision(fmt.Sprint(i), "g.io", engine.Names{Plural: fmt.Sprintf("p%02d", i)}))
+		mustRegister(t, r, "default", testRevision(fmt.Sprint(i), "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: fmt.Sprintf("p%02d", i)}))
 	}
 	page, err := r.CRDs(t.Context(), "default", Page{Size: 10}, "")
 	if err != nil || len(page.CRDs) != 10 || page.Next == "" || page.CRDs[0].Manifest != nil {
@@ -24,7 +24,7 @@ func TestListsAreOneSnapshot(t *testing.T) {
 	if _, err := r.Delete(t.Context(), "default", "p15.g.io", Precondition{}); err != nil {
 		t.Fatal(err)
 	}
-	mustRegister(t, r, "default", testRevision("new", "g.io", engine.Names{Plural: "p15a"}))
+	mustRegister(t, r, "default", testRevision("new", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "p15a"}))
 	token := page.Token
 	all := page.CRDs
 	for page.Next != "" {
@@ -76,7 +76,7 @@ func TestListsAreOneSnapshot(t *testing.T) {
 	wantReason(t, err, TokenInvalid)
 
 	// A state that is not the newest is kept for a while only.
-	mustRegister(t, r, "default", testRevision("newer", "g.io", engine.Names{Plural: "q"}))
+	mustRegister(t, r, "default", testRevision("newer", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "q"}))
 	if _, err = r.CRDs(t.Context(), "default", Page{Token: next}, ""); err != nil {
 		t.Error(err)
 	}

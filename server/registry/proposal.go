@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/crdeval/crdeval/engine"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
 // proposal is a transaction that a write proposes.
@@ -43,7 +43,7 @@ func (c *catalog) registration(j *candidate, notOlderThan int64, fit space, now 
 		Fence: max(notOlderThan, c.record.deletedFence(name)),
 	}}
 	ref := revisionRef{Digest: rev.digest, Since: now}
-	var status engine.Status
+	var status apiextensionsv1.CustomResourceDefinitionStatus
 	if old == nil {
 		p.expect(crdKey(c.name, name), 0)
 	} else {

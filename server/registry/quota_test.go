@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/testenv"
 )
@@ -246,11 +248,11 @@ func TestMemoryOfEntries(t *testing.T) {
 	r := newRegistry(t, store, nil)
 	before := heap()
 	for i := range n {
-		mustRegister(t, r, DefaultCatalog, testRevision(fmt.Sprint(i), fmt.Sprintf("g%d.io", i), engine.Names{Plural: "foos"}))
+		mustRegister(t, r, DefaultCatalog, testRevision(fmt.Sprint(i), fmt.Sprintf("g%d.io", i), apiextensionsv1.CustomResourceDefinitionNames{Plural: "foos"}))
 	}
 	crds := heap() - before
 	for i := range n {
-		mustRegister(t, r, DefaultCatalog, testRevision(fmt.Sprint(i+n), fmt.Sprintf("g%d.io", i), engine.Names{Plural: "foos"}))
+		mustRegister(t, r, DefaultCatalog, testRevision(fmt.Sprint(i+n), fmt.Sprintf("g%d.io", i), apiextensionsv1.CustomResourceDefinitionNames{Plural: "foos"}))
 	}
 	revisions := heap() - before - crds
 	for i := range n {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 	"github.com/crdeval/crdeval/server/registry/immutable"
 )
 
@@ -35,14 +35,14 @@ func (c *catalog) reconcile(groupName string, changed *crd, deleted string, now 
 			}
 		})
 	}
-	var statuses []engine.CRDStatus
+	var statuses []kubeserver.CRDStatus
 	for _, d := range involved.All() {
-		statuses = append(statuses, engine.CRDStatus{
+		statuses = append(statuses, kubeserver.CRDStatus{
 			Name: d.name, Created: d.record.Created, Desired: *d.desired(), Status: *d.record.Status,
 			Fixed: d.record.Metadata != nil, // another server reconciles it
 		})
 	}
-	names := engine.ReconcileStatus(statuses, changedName, now)
+	names := kubeserver.ReconcileStatus(statuses, changedName, now)
 	for i := range statuses {
 		before, _ := involved.Get(statuses[i].Name)
 		switch {

@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crdeval/crdeval/engine"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine/kubeserver"
 )
 
 // Settling looks at those that wait and at what they wait for. It comes to what settling the whole group comes to.
@@ -17,13 +19,13 @@ func TestPartialReconciliation(t *testing.T) {
 	c := &clock{now: time.Unix(1000, 0)}
 	store := newMapStore()
 	r := newRegistry(t, store, c)
-	whole := map[string]*engine.CRDStatus{}
+	whole := map[string]*kubeserver.CRDStatus{}
 	reconcile := func(first string) {
-		var group []engine.CRDStatus
+		var group []kubeserver.CRDStatus
 		for _, claimant := range whole {
 			group = append(group, *claimant)
 		}
-		engine.ReconcileStatus(group, first, c.now)
+		kubeserver.ReconcileStatus(group, first, c.now)
 		for i := range group {
 			*whole[group[i].Name] = group[i]
 		}
@@ -43,7 +45,7 @@ func TestPartialReconciliation(t *testing.T) {
 			delete(whole, name)
 			reconcile("")
 		} else {
-			n := engine.Names{Plural: plural, Singular: word(), Kind: word(), ListKind: word()}
+			n := apiextensionsv1.CustomResourceDefinitionNames{Plural: plural, Singular: word(), Kind: word(), ListKind: word()}
 			for range random.IntN(4) {
 				n.ShortNames = append(n.ShortNames, word())
 			}
@@ -51,7 +53,7 @@ func TestPartialReconciliation(t *testing.T) {
 			rev.summary.Desired.InvalidCABundle = random.IntN(5) == 0
 			mustRegister(t, r, "default", rev)
 			if whole[name] == nil {
-				whole[name] = &engine.CRDStatus{Name: name, Created: c.now.UTC()}
+				whole[name] = &kubeserver.CRDStatus{Name: name, Created: c.now.UTC()}
 			}
 			whole[name].Desired = rev.summary.Desired
 			whole[name].Status = rev.summary.Desired.AddStoredVersion(whole[name].Status)
@@ -87,7 +89,7 @@ func TestPartialReconciliation(t *testing.T) {
 }
 
 // normal is a status as it comes back from JSON: nil and empty are one, times are local.
-func normal(s *engine.Status) *engine.Status {
+func normal(s *apiextensionsv1.CustomResourceDefinitionStatus) *apiextensionsv1.CustomResourceDefinitionStatus {
 	out := s.DeepCopy()
 	for i := range out.Conditions {
 		out.Conditions[i].LastTransitionTime.Time = time.Unix(out.Conditions[i].LastTransitionTime.Unix(), 0)
@@ -112,9 +114,9 @@ func TestReconciliationInSeveralCommits(t *testing.T) {
 	for i := range n {
 		all = append(all, fmt.Sprintf("s%d", i))
 	}
-	mustRegister(t, r, "default", testRevision("holder", "g.io", engine.Names{Plural: "holders", ShortNames: all}))
+	mustRegister(t, r, "default", testRevision("holder", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "holders", ShortNames: all}))
 	for i := range n {
-		if d := mustRegister(t, r, "default", testRevision(fmt.Sprint(i), "g.io", engine.Names{Plural: fmt.Sprintf("p%d", i), ShortNames: all[i : i+1]})); d.Established {
+		if d := mustRegister(t, r, "default", testRevision(fmt.Sprint(i), "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: fmt.Sprintf("p%d", i), ShortNames: all[i : i+1]})); d.Established {
 			t.Errorf("%s is established", d.Name)
 		}
 	}

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/crdeval/crdeval/engine"
 )
 
 // The kinds of entries in a Store. Names are DNS labels and subdomains, so they contain no slash.
@@ -46,12 +46,12 @@ type fence struct {
 
 // crdRecord lists the revisions of a CRD, so that one put changes the current revision.
 type crdRecord struct {
-	Etag       string         `json:"etag"`
-	Generation int64          `json:"generation"`
-	Created    time.Time      `json:"created"`
-	Updated    time.Time      `json:"updated"`
-	Status     *engine.Status `json:"status"`    // immutable
-	Revisions  []revisionRef  `json:"revisions"` // oldest first; the last is current
+	Etag       string                                          `json:"etag"`
+	Generation int64                                           `json:"generation"`
+	Created    time.Time                                       `json:"created"`
+	Updated    time.Time                                       `json:"updated"`
+	Status     *apiextensionsv1.CustomResourceDefinitionStatus `json:"status"`    // immutable
+	Revisions  []revisionRef                                   `json:"revisions"` // oldest first; the last is current
 
 	Fence    int64           `json:"fence,omitempty"`    // the largest NotOlderThan of its registrations
 	Metadata *StoredMetadata `json:"metadata,omitempty"` // as stored by another server; nil if this registry sets it

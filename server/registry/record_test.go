@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crdeval/crdeval/engine"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
 // FuzzEntries: whatever a store has, reading it is an answer or an error, and what was read can be described, reconciled
@@ -12,7 +12,7 @@ import (
 func FuzzEntries(f *testing.F) {
 	store := newMapStore()
 	r := newRegistry(f, store, &clock{now: time.Unix(1000, 0)})
-	mustRegister(f, r, "default", testRevision("1", "g.io", engine.Names{Plural: "foos", ShortNames: []string{"f"}}))
+	mustRegister(f, r, "default", testRevision("1", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "foos", ShortNames: []string{"f"}}))
 	crd, rev := store.entries[crdKey("default", "foos.g.io")].Value, store.entries[revisionKey("default", "foos.g.io", "sha256:1")].Value
 	f.Add(crd, rev)
 	f.Add(crd[:len(crd)-9], rev)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/crdeval/crdeval/engine"
 )
 
@@ -71,7 +73,7 @@ func TestCheck(t *testing.T) {
 		t.Error("checking registers")
 	}
 	// It reports names that another CRD has.
-	mustRegister(t, r, "default", testRevision("1", "stable.example.com", engine.Names{Plural: "others", ShortNames: []string{"ct"}}))
+	mustRegister(t, r, "default", testRevision("1", "stable.example.com", apiextensionsv1.CustomResourceDefinitionNames{Plural: "others", ShortNames: []string{"ct"}}))
 	done, err = r.Check(t.Context(), "default", Submission{Manifest: crontabs(10)}, "")
 	if err != nil || done.CRD.Established || done.CRD.condition("NamesAccepted").Reason != "ShortNamesConflict" {
 		t.Errorf("%+v, %v", done.CRD, err)
@@ -84,7 +86,7 @@ func TestRegistrationsAndPreconditions(t *testing.T) {
 	c := &clock{now: time.Unix(1000, 0)}
 	store := newMapStore()
 	r := newRegistry(t, store, c)
-	one, two := testRevision("1", "g.io", engine.Names{Plural: "foos"}), testRevision("2", "g.io", engine.Names{Plural: "foos"})
+	one, two := testRevision("1", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "foos"}), testRevision("2", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "foos"})
 	_, err := register(t, r, "default", one, Precondition{Etag: "any"})
 	wantReason(t, err, EtagMismatch)
 	first, err := register(t, r, "default", one, Precondition{CreateOnly: true})

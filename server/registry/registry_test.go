@@ -6,23 +6,23 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/crdeval/crdeval/engine"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
 // condition returns a CRD's condition, or an empty one.
-func (c *CRD) condition(name string) engine.Condition {
+func (c *CRD) condition(name string) apiextensionsv1.CustomResourceDefinitionCondition {
 	for _, condition := range c.Status.Conditions {
 		if string(condition.Type) == name {
 			return condition
 		}
 	}
-	return engine.Condition{}
+	return apiextensionsv1.CustomResourceDefinitionCondition{}
 }
 
 func TestDamagedStores(t *testing.T) {
 	good := newMapStore()
 	r := newRegistry(t, good, nil)
-	mustRegister(t, r, "default", testRevision("1", "g.io", engine.Names{Plural: "foos"}))
+	mustRegister(t, r, "default", testRevision("1", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "foos"}))
 	for _, tc := range []struct {
 		name, key string
 		value     []byte
@@ -55,7 +55,7 @@ func TestConcurrentUse(t *testing.T) {
 	for w := range 3 {
 		wg.Go(func() {
 			for i := range 30 {
-				rev := testRevision(fmt.Sprint(w, i), "g.io", engine.Names{Plural: fmt.Sprintf("p%d", w)})
+				rev := testRevision(fmt.Sprint(w, i), "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: fmt.Sprintf("p%d", w)})
 				if _, err := register(t, r, "default", rev, Precondition{}); err != nil {
 					t.Error(err)
 				}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crdeval/crdeval/engine"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
 func TestRetention(t *testing.T) {
@@ -49,7 +49,7 @@ func TestRegistrationsBoundRevisions(t *testing.T) {
 		store := newMapStore()
 		r := newRegistry(t, store, nil)
 		for i := range 150 {
-			rev := testRevision(fmt.Sprint(i), "g.io", engine.Names{Plural: "foos"})
+			rev := testRevision(fmt.Sprint(i), "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "foos"})
 			rev.content = make(packed, size)
 			mustRegister(t, r, "default", rev)
 			n, stored := r.Counts(), 0
@@ -74,7 +74,7 @@ func TestSweep(t *testing.T) {
 	r := newRegistry(t, store, c)
 	var last *CRD
 	for i := range 25 {
-		last = mustRegister(t, r, "default", testRevision(fmt.Sprint(i), "g.io", engine.Names{Plural: "foos"}))
+		last = mustRegister(t, r, "default", testRevision(fmt.Sprint(i), "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "foos"}))
 	}
 	if n, err := r.Sweep(t.Context()); n != 0 || err != nil {
 		t.Errorf("swept %d, %v", n, err)

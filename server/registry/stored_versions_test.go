@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crdeval/crdeval/engine"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
 func TestSetStoredVersionsErrors(t *testing.T) {
@@ -119,7 +119,7 @@ func TestConversionKeepsStoredVersions(t *testing.T) {
 func TestStoredVersionsAccumulate(t *testing.T) {
 	r := newRegistry(t, newMapStore(), nil)
 	for i, storage := range []string{"v1alpha1", "v1", "v1alpha1"} {
-		rev := testRevision(fmt.Sprint(i), "g.io", engine.Names{Plural: "foos"})
+		rev := testRevision(fmt.Sprint(i), "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "foos"})
 		rev.summary.Desired.StorageVersion = storage
 		mustRegister(t, r, "default", rev)
 	}

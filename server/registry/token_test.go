@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/crdeval/crdeval/engine"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
 func TestTokens(t *testing.T) {
@@ -62,7 +62,7 @@ func TestWaitingForAWrite(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		mustRegister(t, r, "default", testRevision("1", "g.io", engine.Names{Plural: "foos"}))
+		mustRegister(t, r, "default", testRevision("1", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "foos"}))
 		wg.Wait()
 		cancelled, stop := context.WithCancel(t.Context())
 		wg.Go(func() {

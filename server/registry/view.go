@@ -7,6 +7,9 @@ import (
 	"sync/atomic"
 	"weak"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine/kubeserver"
 	"github.com/crdeval/crdeval/engine/publish"
 
 	"github.com/crdeval/crdeval/engine"
@@ -81,7 +84,7 @@ func (v catalogView) DescribeCRD(name, revision string) (publish.CRD, error) {
 // inDocuments describes a revision of the CRD for discovery and OpenAPI documents.
 func (c *crd) inDocuments(rev *revision) publish.CRD {
 	return publish.CRD{
-		Name: c.name, Scope: engine.Scope(rev.summary.Scope), Revision: rev.digest, Versions: rev.summary.Versions,
+		Name: c.name, Scope: apiextensionsv1.ResourceScope(rev.summary.Scope), Revision: rev.digest, Versions: rev.summary.Versions,
 		Desired: rev.summary.Desired, Status: *c.record.Status,
 		Manifest: func(context.Context) ([]byte, error) {
 			manifest, _, err := rev.unpack(c)
@@ -137,7 +140,7 @@ func (r *Registry) build(ctx context.Context, c *catalog, d *crd, rev *revision)
 	}
 	o := r.options(c)
 	o.Conversion, o.Terminating = engine.JSON(rules), rev.summary.Terminating
-	return engine.CompileStored(waitForMemory(ctx, lease), manifest, o)
+	return kubeserver.CompileStored(waitForMemory(ctx, lease), manifest, o)
 }
 
 func notEstablished(d *crd) error {

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/crdeval/crdeval/engine"
 )
 
@@ -69,7 +71,7 @@ func (a *audience) token() string {
 }
 
 func short(digest, plural string, names ...string) *revision {
-	return testRevision(digest, "g.io", engine.Names{Plural: plural, ShortNames: names})
+	return testRevision(digest, "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: plural, ShortNames: names})
 }
 
 // The same on a store of one's own and on a shared one.
@@ -270,7 +272,7 @@ func (s *snapshot) next() *snapshot {
 
 func bare(i int) *crd {
 	d := &crd{catalog: "default", name: "foos.g.io", revisions: []*revision{foos("1")}}
-	d.record.Etag, d.record.Status = fmt.Sprint(i), &engine.Status{}
+	d.record.Etag, d.record.Status = fmt.Sprint(i), &apiextensionsv1.CustomResourceDefinitionStatus{}
 	return d
 }
 

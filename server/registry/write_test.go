@@ -10,13 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crdeval/crdeval/engine"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
 func TestStoreFailures(t *testing.T) {
 	store := newMapStore()
 	r := newRegistry(t, store, nil)
-	rev := testRevision("1", "g.io", engine.Names{Plural: "foos"})
+	rev := testRevision("1", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "foos"})
 	boom := fmt.Errorf("writing /secret/registry.db: %w", &fs.PathError{Op: "write", Path: "/secret/registry.db", Err: syscall.ENOSPC})
 	store.fail = func(Transaction) error { return boom }
 	_, err := register(t, r, "default", rev, Precondition{})
@@ -57,27 +57,27 @@ func TestCancelledWrites(t *testing.T) {
 func TestConflictsAreRetried(t *testing.T) {
 	store := newMapStore()
 	a, b := newRegistry(t, store, nil), newRegistry(t, store, nil)
-	mustRegister(t, a, "default", testRevision("1", "g.io", engine.Names{Plural: "foos"}))
-	if d := mustRegister(t, b, "default", testRevision("2", "g.io", engine.Names{Plural: "foos"})); d.Generation != 2 {
+	mustRegister(t, a, "default", testRevision("1", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "foos"}))
+	if d := mustRegister(t, b, "default", testRevision("2", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "foos"})); d.Generation != 2 {
 		t.Errorf("%+v", d)
 	}
-	_, err := register(t, a, "default", testRevision("3", "g.io", engine.Names{Plural: "foos"}), Precondition{CreateOnly: true})
+	_, err := register(t, a, "default", testRevision("3", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "foos"}), Precondition{CreateOnly: true})
 	wantReason(t, err, CRDExists)
 
 	if _, _, err := a.CreateCatalog(t.Context(), "pr", 0); err != nil {
 		t.Fatal(err)
 	}
-	mustRegister(t, b, "default", testRevision("4", "g.io", engine.Names{Plural: "foos"})) // b learns of pr
-	mustRegister(t, b, "pr", testRevision("5", "g.io", engine.Names{Plural: "foos"}))
+	mustRegister(t, b, "default", testRevision("4", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "foos"})) // b learns of pr
+	mustRegister(t, b, "pr", testRevision("5", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "foos"}))
 	_, _, err = a.DeleteCatalog(t.Context(), "pr", false, "") // a believes it empty
 	wantReason(t, err, CatalogNotEmpty)
 	if _, _, err = b.DeleteCatalog(t.Context(), "pr", true, ""); err != nil {
 		t.Error(err)
 	}
-	_, err = register(t, a, "pr", testRevision("6", "g.io", engine.Names{Plural: "foos"}), Precondition{})
+	_, err = register(t, a, "pr", testRevision("6", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "foos"}), Precondition{})
 	wantReason(t, err, CatalogNotFound)
 	store.fail = func(Transaction) error { return ErrConflict }
 	a.MaxWrite = 20 * time.Millisecond
-	_, err = register(t, a, "default", testRevision("7", "g.io", engine.Names{Plural: "foos"}), Precondition{})
+	_, err = register(t, a, "default", testRevision("7", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "foos"}), Precondition{})
 	wantReason(t, err, StoreUnavailable)
 }

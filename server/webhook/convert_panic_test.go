@@ -7,6 +7,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/host"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 	"github.com/crdeval/crdeval/server/flow"
 )
 
@@ -14,7 +15,7 @@ import (
 func TestPanicOfAPart(t *testing.T) {
 	manifest := `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"a.b.c"},"spec":{"group":"b.c",
 		"scope":"Cluster","names":{"plural":"a","kind":"A"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`
-	d, err := engine.CompileStored(t.Context(), []byte(manifest), engine.Options{})
+	d, err := kubeserver.CompileStored(t.Context(), []byte(manifest), engine.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

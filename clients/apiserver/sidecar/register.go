@@ -32,9 +32,9 @@ type definition struct {
 	name         string
 	manifest     []byte // compressed
 	notOlderThan int64
-	management   map[string]engine.FieldManagement  // of the served versions
-	selectable   map[string]*kubeserver.FieldReader // of the served versions
-	unary        []grpc.CallOption                  // of calls for one object
+	management   map[string]kubeserver.FieldManagement // of the served versions
+	selectable   map[string]*kubeserver.FieldReader    // of the served versions
+	unary        []grpc.CallOption                     // of calls for one object
 	current      atomic.Pointer[registration]
 	flight       singleflight.Group
 }
@@ -194,15 +194,15 @@ func (d *definition) loadFieldManagement(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var paths []engine.ReplicasPath
+	var paths []kubeserver.ReplicasPath
 	for _, p := range m.GetReplicasPaths() {
-		paths = append(paths, engine.ReplicasPath{APIVersion: p.GetApiVersion(), Fields: p.GetFields()})
+		paths = append(paths, kubeserver.ReplicasPath{APIVersion: p.GetApiVersion(), Fields: p.GetFields()})
 	}
-	d.management = map[string]engine.FieldManagement{}
+	d.management = map[string]kubeserver.FieldManagement{}
 	for _, v := range m.GetVersions() {
-		management := engine.FieldManagement{APIVersion: v.GetApiVersion(), ReplicasPaths: paths}
+		management := kubeserver.FieldManagement{APIVersion: v.GetApiVersion(), ReplicasPaths: paths}
 		for _, f := range v.GetResetFields() {
-			reset, err := engine.NewResetFields(f.GetSubresource(), f.GetApiVersion(), f.GetFields().GetJson())
+			reset, err := kubeserver.NewResetFields(f.GetSubresource(), f.GetApiVersion(), f.GetFields().GetJson())
 			if err != nil {
 				return err
 			}
@@ -215,7 +215,7 @@ func (d *definition) loadFieldManagement(ctx context.Context) error {
 }
 
 // FieldManagement implements apiserver.Definition.
-func (d *definition) FieldManagement(version string) (engine.FieldManagement, error) {
+func (d *definition) FieldManagement(version string) (kubeserver.FieldManagement, error) {
 	m, ok := d.management[version]
 	if !ok {
 		return m, d.notServed(version)

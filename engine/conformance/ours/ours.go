@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
 	"github.com/crdeval/crdeval/engine/conformance/suites/writes"
@@ -37,7 +39,7 @@ var ExactAccepted atomic.Int64
 
 // Register implements writes.Subject.
 func (e Engine) Register(manifest []byte) (writes.Definition, oracle.Answer) {
-	return e.register(manifest, nil, engine.Status{})
+	return e.register(manifest, nil, apiextensionsv1.CustomResourceDefinitionStatus{})
 }
 
 // Update implements writes.Subject.
@@ -54,7 +56,7 @@ func (e Engine) Update(old *oracle.Registered, manifest []byte) (writes.Definiti
 	}, old.Stored.Status)
 }
 
-func (e Engine) register(manifest []byte, existing func(string) *engine.Existing, status engine.Status) (writes.Definition, oracle.Answer) {
+func (e Engine) register(manifest []byte, existing func(string) *engine.Existing, status apiextensionsv1.CustomResourceDefinitionStatus) (writes.Definition, oracle.Answer) {
 	d, report, err := engine.Compile(context.Background(), engine.JSON(manifest),
 		engine.Options{Existing: existing, Converter: e.Converter, Conversion: e.Conversion})
 	if err != nil {
@@ -79,7 +81,7 @@ func (e Engine) register(manifest []byte, existing func(string) *engine.Existing
 		return nil, answer
 	}
 	if !report.Update {
-		status = engine.Status{} // the manifest has another name
+		status = apiextensionsv1.CustomResourceDefinitionStatus{} // the manifest has another name
 	}
 	if answer.Object, err = oracle.AsRead(d.Manifest()); err != nil {
 		answer.Rejection = &oracle.Rejection{Code: 500, Message: "accepted, and then not to be read: " + err.Error()}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdeval/crdeval/engine"
@@ -293,7 +295,7 @@ func (d *Definition) checkBody(r oracle.Request) (diffs []string) {
 	if r.Op == oracle.Create {
 		set += `,"uid":"u","creationTimestamp":"2026-01-05T08:00:00Z","deletionTimestamp":null,"deletionGracePeriodSeconds":null,"selfLink":null`
 	}
-	if d.facade.Scope() != engine.NamespaceScoped {
+	if d.facade.Scope() != apiextensionsv1.NamespaceScoped {
 		set += `,"namespace":null`
 	} else if r.Namespace != "" {
 		set += fmt.Sprintf(`,"namespace":%q`, r.Namespace)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crdeval/crdeval/engine/kubeserver"
 	"github.com/crdeval/crdeval/engine/publish"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -136,7 +137,7 @@ func catalog(t *testing.T, r generate.Rand) (ours []publish.CRD, theirs []*apiex
 				continue
 			}
 			crd := discoveredCRD(r, group, plural)
-			d, report, err := engine.CompileDefinition(context.Background(), crd, engine.Options{})
+			d, report, err := kubeserver.CompileDefinition(context.Background(), crd, engine.Options{})
 			if err != nil || d == nil {
 				t.Fatalf("%v %+v", err, report)
 			}
@@ -231,7 +232,7 @@ func TestGroupListOrder(t *testing.T) {
 			v.Name, v.Served, v.Storage = name, true, i == 0
 			crd.Spec.Versions = append(crd.Spec.Versions, v)
 		}
-		d, report, err := engine.CompileDefinition(context.Background(), crd, engine.Options{})
+		d, report, err := kubeserver.CompileDefinition(context.Background(), crd, engine.Options{})
 		if err != nil || d == nil {
 			t.Fatalf("%v %+v", err, report)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/generate"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
@@ -24,7 +25,7 @@ func TestFieldManagementIsUpstreams(t *testing.T) {
 	scaled, reset := 0, 0
 	for n := range uint64(managed) {
 		crd := discoveredCRD(generate.New("fieldmanagement", 1, n), "stable.example.com", "crontabs")
-		d, report, err := engine.CompileDefinition(context.Background(), crd, engine.Options{})
+		d, report, err := kubeserver.CompileDefinition(context.Background(), crd, engine.Options{})
 		if err != nil || d == nil {
 			t.Fatalf("%v %+v", err, report)
 		}
@@ -36,7 +37,7 @@ func TestFieldManagementIsUpstreams(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, v := range crd.Spec.Versions {
-			m, err := d.FieldManagement(v.Name)
+			m, err := kubeserver.FieldManagementOf(d, v.Name)
 			var e *engine.Error
 			if !v.Served {
 				if !errors.As(err, &e) || e.Reason != engine.ReasonVersionNotServed {

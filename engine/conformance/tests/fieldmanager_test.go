@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 )
 
 // TestFieldManagerTakesThem runs upstream's field manager and its handler of scales with the engine's reset fields.
@@ -26,11 +27,11 @@ func TestFieldManagerTakesThem(t *testing.T) {
 		"status":{"type":"object","properties":{"size":{"type":"integer"}}}}}}}]}}`), crd); err != nil {
 		t.Fatal(err)
 	}
-	d, report, err := engine.CompileDefinition(context.Background(), crd, engine.Options{})
+	d, report, err := kubeserver.CompileDefinition(context.Background(), crd, engine.Options{})
 	if err != nil || d == nil {
 		t.Fatalf("%v %+v", err, report)
 	}
-	m, err := d.FieldManagement("v1")
+	m, err := kubeserver.FieldManagementOf(d, "v1")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
 	"github.com/crdeval/crdeval/engine/internal/definition"
@@ -47,7 +49,7 @@ func TestSamples(t *testing.T) {
 			continue
 		}
 		g := sample.New(schema.Of(v), sample.Options{
-			APIVersion: d.Group() + "/" + v.Name, Kind: d.Kind(), Namespaced: d.Scope() == engine.NamespaceScoped})
+			APIVersion: d.Group() + "/" + v.Name, Kind: d.Kind(), Namespaced: d.Scope() == apiextensionsv1.NamespaceScoped})
 		found := 0
 		versions++
 		for k := range uint64(n) {

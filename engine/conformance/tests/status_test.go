@@ -17,6 +17,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
 	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
@@ -24,7 +25,7 @@ import (
 type held struct {
 	crd      *apiextensionsv1.CustomResourceDefinition
 	registry *oracle.Registered
-	ours     engine.CRDStatus
+	ours     kubeserver.CRDStatus
 	// Ours, too: the canonical manifest and the generation.
 	manifest   []byte
 	generation int64
@@ -136,7 +137,7 @@ func (w *world) write(r generate.Rand, plural string) (name string, ok bool) {
 		return name, false
 	}
 	next := &held{crd: registered.Stored.DeepCopy(), registry: registered, manifest: d.Manifest(), generation: report.Generation}
-	next.ours = engine.CRDStatus{Name: name, Created: w.now, Desired: d.DesiredStatus(), Status: d.DesiredStatus().AddStoredVersion(engine.Status{})}
+	next.ours = kubeserver.CRDStatus{Name: name, Created: w.now, Desired: d.DesiredStatus(), Status: d.DesiredStatus().AddStoredVersion(apiextensionsv1.CustomResourceDefinitionStatus{})}
 	if old == nil {
 		next.crd.Status = apiextensionsv1.CustomResourceDefinitionStatus{StoredVersions: answer.StoredVersions} // before any controller has processed it
 	} else {
@@ -182,7 +183,7 @@ func (w *world) reconcile(r generate.Rand, first string) {
 	}
 	since := time.Now().Add(-time.Second).Truncate(time.Second)
 	past := since.Add(-time.Hour)
-	var claimants []engine.CRDStatus
+	var claimants []kubeserver.CRDStatus
 	for _, name := range names {
 		h := w.crds[name]
 		for _, s := range []*apiextensionsv1.CustomResourceDefinitionStatus{&h.crd.Status, &h.ours.Status} {
@@ -193,7 +194,7 @@ func (w *world) reconcile(r generate.Rand, first string) {
 		claimants = append(claimants, h.ours)
 	}
 	slices.Reverse(claimants) // their order must not matter
-	changed := engine.ReconcileStatus(claimants, first, time.Now())
+	changed := kubeserver.ReconcileStatus(claimants, first, time.Now())
 	got := map[string]string{}
 	for i := range claimants {
 		c := &claimants[i]

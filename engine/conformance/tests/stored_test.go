@@ -14,6 +14,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
@@ -40,7 +41,7 @@ func TestAgainstReference(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			ours, err := engine.CompileStored(context.Background(), crd, engine.Options{})
+			ours, err := kubeserver.CompileStored(context.Background(), crd, engine.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

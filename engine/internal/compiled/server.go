@@ -3,6 +3,8 @@ package compiled
 import (
 	"context"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/rules"
 )
@@ -43,3 +45,11 @@ var ServerWrite func(ctx context.Context, definition any, r ServerRequest) (verd
 var SetDefaults func(
 	ctx context.Context, definition any, object Document, version string, view uint8,
 ) (transformed any, err error)
+
+// CompileStored and CompileAsStored compile a CRD of a storage with engine.Options, and return a *engine.Definition.
+// Package engine sets them when it is initialized.
+var (
+	CompileStored   func(ctx context.Context, canonical []byte, options any) (definition any, err error)
+	CompileAsStored func(ctx context.Context, manifest Document, options any) (
+		definition any, crd *apiextensionsv1.CustomResourceDefinition, err error)
+)

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/repository"
 )
@@ -186,7 +187,7 @@ func (b *baseline) compileOptions(c *workspace.CRD, o engine.Options) engine.Opt
 	if before == nil {
 		return o
 	}
-	if _, existing, err := engine.ExistingFrom(before.Document, engine.Limits{}); err == nil {
+	if _, existing, err := kubeserver.ExistingFrom(before.Document, engine.Limits{}); err == nil {
 		o.Existing = func(string) *engine.Existing { return existing }
 	}
 	return o

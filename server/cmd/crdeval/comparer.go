@@ -5,6 +5,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/diff"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
@@ -47,7 +48,7 @@ func (e *documentError) Error() string { return e.text }
 // brokenCRD returns the document of a comparison that has an error.
 func (c *comparison) brokenCRD() *workspace.Manifest {
 	if c.old != nil {
-		if _, _, err := engine.ExistingFrom(c.old.Document, engine.Limits{}); err != nil {
+		if _, _, err := kubeserver.ExistingFrom(c.old.Document, engine.Limits{}); err != nil {
 			return c.old
 		}
 	}
@@ -92,11 +93,11 @@ func (l *local) comparePair(ctx context.Context, c *comparison) (*compared, erro
 	if !searches && !replays {
 		return &compared{diff: api.DiffMessage(result, nil)}, nil
 	}
-	name, existing, err := engine.ExistingFrom(c.old.Document, engine.Limits{})
+	name, existing, err := kubeserver.ExistingFrom(c.old.Document, engine.Limits{})
 	if err != nil {
 		return nil, err
 	}
-	old, err := engine.CompileStored(ctx, existing.Manifest, o)
+	old, err := kubeserver.CompileStored(ctx, existing.Manifest, o)
 	if err != nil {
 		return nil, err
 	}

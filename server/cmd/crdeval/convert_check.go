@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/convert"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
@@ -201,7 +202,7 @@ func (c *convertCommand) runCheck(ctx context.Context, env environment) error {
 // checkRules compiles rules for a CRD and tests the laws. The error is that of an interruption.
 func (c *convertCommand) checkRules(ctx context.Context, r *rulesReport, existing *engine.Existing) error {
 	var laws []convert.Law
-	d, err := engine.CompileStored(ctx, existing.Manifest, engine.Options{Conversion: r.source.Document})
+	d, err := kubeserver.CompileStored(ctx, existing.Manifest, engine.Options{Conversion: r.source.Document})
 	if err == nil {
 		r.take(convert.Of(d))
 		laws, err = convert.Test(ctx, d, c.Objects, c.Seed)

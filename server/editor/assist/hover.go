@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/publish"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/publish"
 )
 
 // maxHover bounds the text of kubectl explain in a hover, in bytes.
@@ -80,5 +80,5 @@ func (a *Assistant) explain(ctx context.Context, c cursor, fields []string) (str
 		request += "." + strings.NewReplacer(`\`, `\\`, ".", `\.`).Replace(name)
 	}
 	options := publish.ExplainOptions{APIVersion: d.Group() + "/" + c.version}
-	return publish.Explain(ctx, request, options, publish.NewCRD(d, engine.Status{}))
+	return publish.Explain(ctx, request, options, publish.NewCRD(d, apiextensionsv1.CustomResourceDefinitionStatus{}))
 }

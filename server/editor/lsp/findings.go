@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/rules"
 	"github.com/crdeval/crdeval/engine/workspace"
@@ -173,7 +175,7 @@ func (w *folders) checkObject(ctx context.Context, r *result, m *workspace.Manif
 	answers := w.set().Evaluate(ctx, m.APIVersion, m.Kind, m.Path(),
 		func(_ *workspace.CRD, d *engine.Definition) (*engine.Verdict, error) {
 			namespace := ""
-			if m.Namespace == "" && d.Scope() == engine.NamespaceScoped {
+			if m.Namespace == "" && d.Scope() == apiextensionsv1.NamespaceScoped {
 				namespace = settings.Namespace
 			}
 			options := engine.ValidateOptions{FieldValidation: settings.FieldValidation, CompleteMetadata: true}

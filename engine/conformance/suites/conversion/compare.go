@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/crdeval/crdeval/engine/publish"
 
 	"github.com/crdeval/crdeval/engine"
@@ -26,7 +28,7 @@ type pair struct {
 	hook              *hook
 }
 
-func (p *pair) namespaced() bool { return p.ours.Engine().Scope() == engine.NamespaceScoped }
+func (p *pair) namespaced() bool { return p.ours.Engine().Scope() == apiextensionsv1.NamespaceScoped }
 
 // result is what both sides answer.
 type result struct {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine/convert"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 
 	"github.com/crdeval/crdeval/engine/publish"
 
@@ -72,11 +73,11 @@ func (c *Catalog) Register(
 
 // Adopt adds or replaces a CRD with its own status, and without checking it: a cluster accepted it.
 func (c *Catalog) Adopt(ctx context.Context, manifest engine.Document) (*CRD, error) {
-	_, existing, err := engine.ExistingFrom(manifest, engine.Limits{})
+	_, existing, err := kubeserver.ExistingFrom(manifest, engine.Limits{})
 	if err != nil {
 		return nil, err
 	}
-	d, err := engine.CompileStored(ctx, existing.Manifest, engine.Options{Terminating: existing.Terminating})
+	d, err := kubeserver.CompileStored(ctx, existing.Manifest, engine.Options{Terminating: existing.Terminating})
 	if err != nil {
 		return nil, err
 	}
@@ -94,16 +95,16 @@ func (c *Catalog) add(d *engine.Definition, existing *engine.Existing) *CRD {
 		c.named[d.Name()] = added
 	}
 	added.Definition, added.Existing = d, existing
-	var group []engine.CRDStatus
+	var group []kubeserver.CRDStatus
 	for name, of := range c.named {
 		if of.Definition.Group() == d.Group() {
 			names := of.Definition.DesiredStatus()
-			group = append(group, engine.CRDStatus{
+			group = append(group, kubeserver.CRDStatus{
 				Name: name, Created: of.created, Desired: names, Status: names.AddStoredVersion(of.Existing.Status),
 			})
 		}
 	}
-	engine.ReconcileStatus(group, d.Name(), c.now)
+	kubeserver.ReconcileStatus(group, d.Name(), c.now)
 	for i := range group {
 		c.named[group[i].Name].Existing.Status = group[i].Status
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/crdeval/crdeval/engine/publish"
 
 	"github.com/crdeval/crdeval/engine"
@@ -45,7 +47,7 @@ func (e *Evaluator) Explain(ctx context.Context, in ExplainInput) (out Explanati
 	if in.Version != "" {
 		options.APIVersion = c.definition.Group() + "/" + in.Version
 	}
-	text, err := publish.Explain(ctx, request, options, publish.NewCRD(c.definition, engine.Status{}))
+	text, err := publish.Explain(ctx, request, options, publish.NewCRD(c.definition, apiextensionsv1.CustomResourceDefinitionStatus{}))
 	if err == nil && len(text) > maxTableBytes {
 		err = &engine.Error{Reason: engine.ReasonLimitExceeded, Message: fmt.Sprintf(
 			"the explanation has %d bytes and exceeds the limit of %d bytes: explain a field", len(text), maxTableBytes)}

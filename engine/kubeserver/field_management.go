@@ -1,4 +1,4 @@
-package engine
+package kubeserver
 
 import (
 	"bytes"
@@ -7,11 +7,13 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/admission"
+	"github.com/crdeval/crdeval/engine/internal/compiled"
 )
 
-// FieldManagement is what server-side apply needs for one version of a CRD besides its schema (OpenAPIModels). With
+// FieldManagement is what server-side apply needs for one version of a CRD besides its schema (publish.OpenAPIModels). With
 // both, a server can run upstream's field manager (k8s.io/apimachinery/pkg/util/managedfields).
 type FieldManagement struct {
 	// APIVersion is the version: stable.example.com/v1.
@@ -53,14 +55,15 @@ type ReplicasPath struct {
 	Fields []string
 }
 
-// FieldManagement returns the FieldManagement of a served version. If the version has the status subresource, a write
+// FieldManagementOf returns the FieldManagement of a served version. If the version has the status subresource, a write
 // to the object resets the status. A write to the status resets metadata and spec of every version with that
 // subresource that is served or stored.
-func (d *Definition) FieldManagement(version string) (_ FieldManagement, err error) {
+func FieldManagementOf(d *engine.Definition, version string) (_ FieldManagement, err error) {
 	defer host.Recover(&err)
-	v, err := d.served(version)
+	c := compiled.Of(d)
+	v, err := c.Served(version)
 	if err != nil {
-		return FieldManagement{}, err
+		return FieldManagement{}, compiled.Error(err)
 	}
 	m := FieldManagement{APIVersion: v.APIVersion}
 	add := func(subresource string, of *admission.Version, set *fieldpath.Set) {
@@ -70,12 +73,12 @@ func (d *Definition) FieldManagement(version string) (_ FieldManagement, err err
 	if v.HasStatus {
 		add("", v, resetByObject)
 	}
-	for _, other := range d.compiled.Inner.Versions {
+	for _, other := range c.Inner.Versions {
 		if v.HasStatus && other.HasStatus && (other.Served || other.Name == d.StorageVersion()) {
 			add("status", other, resetByStatus)
 		}
 	}
-	for _, other := range d.compiled.Inner.Versions {
+	for _, other := range c.Inner.Versions {
 		p := ReplicasPath{APIVersion: other.APIVersion}
 		if other.Scale != nil {
 			p.Fields = slices.Clone(other.Scale.SpecReplicas.Names) // the caller may modify it

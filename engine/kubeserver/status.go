@@ -1,21 +1,21 @@
-package engine
+package kubeserver
 
 import (
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/crdeval/crdeval/engine/internal/definition"
 )
-
-// DesiredStatus is the part of a CRD's status that its manifest determines. Stored with the manifest, it allows
-// ReconcileStatus to work without decoding manifests.
-type DesiredStatus = definition.DesiredStatus
 
 // CRDStatus is a CRD with its status.
 type CRDStatus = definition.CRDStatus
 
 // HeldNames returns the names that only one CRD of a group can hold: as a resource (plural, singular, short names), and
 // as a kind (kind, listKind). Unset names are "".
-func HeldNames(n *Names) (resources, kinds []string) { return definition.HeldNames(n) }
+func HeldNames(n *apiextensionsv1.CustomResourceDefinitionNames) (resources, kinds []string) {
+	return definition.HeldNames(n)
+}
 
 // ReconcileStatus updates the status of the CRDs of one group as an API server's controllers do: names are accepted or
 // conflict, CRDs with accepted names are established, and conditions are set. It returns the sorted names of the CRDs
