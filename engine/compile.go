@@ -149,7 +149,7 @@ func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition,
 		d.compiled.Inner.Converter = func(
 			ctx context.Context, crd string, config *apiextensionsv1.WebhookConversion, desired string, objects [][]byte,
 		) ([][]byte, error) {
-			if result, err, found := compiled.ConvertedAhead(ctx, objects); found {
+			if result, found, err := compiled.ConvertedAhead(ctx, objects); found {
 				return result, err
 			}
 			return c.Convert(ctx, conversionwebhook.Request{CRD: crd, Webhook: config, DesiredAPIVersion: desired, Objects: objects})

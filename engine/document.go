@@ -38,12 +38,6 @@ func YAML(text []byte) Document { return Document{YAML: text} }
 // Absent reports whether the Document has no content.
 func (d Document) Absent() bool { return d.JSON == nil && d.YAML == nil }
 
-// text returns the text of a document and whether it is YAML. Errors call the document what.
-func (d Document) text(what string) (text []byte, isYAML bool, err error) {
-	text, isYAML, err = compiled.Document(d).Text(what)
-	return text, isYAML, publicError(err)
-}
-
 // parse parses a document into doc. Errors call the document what.
 func (d Document) parse(doc *value.Doc, what string, l Limits) (root uint32, err error) {
 	root, err = compiled.Document(d).Parse(doc, what, l)

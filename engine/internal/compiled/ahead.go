@@ -40,16 +40,16 @@ func (c *conversions) convert(object []byte) (result conversion, found bool) {
 }
 
 // ConvertedAhead returns what ConvertAhead recorded for the objects of a call of a Converter.
-func ConvertedAhead(ctx context.Context, objects [][]byte) (result [][]byte, err error, found bool) {
+func ConvertedAhead(ctx context.Context, objects [][]byte) (result [][]byte, found bool, err error) {
 	all, ok := ctx.Value(conversionsKey{}).(*conversions)
 	if !ok || len(objects) != 1 {
-		return nil, nil, false
+		return nil, false, nil
 	}
 	one, found := all.convert(objects[0])
 	if !found {
-		return nil, nil, false
+		return nil, false, nil
 	}
-	return [][]byte{one.object}, one.err, true
+	return [][]byte{one.object}, true, one.err
 }
 
 // ConvertsByWebhook reports whether the conversion strategy of the CRD is Webhook.
