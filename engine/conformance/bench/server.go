@@ -129,14 +129,14 @@ func (s *service) grpcCall(body []byte) side {
 // restCall sends one batch over REST and counts the verdicts. It requests the same as grpcCall.
 func (s *service) restCall(body []byte) side {
 	var request bytes.Buffer
-	request.WriteString(`{"options":{"view":"OBJECT_VIEW_NONE"},"items":[`)
+	request.WriteString(`{"context":{"options":{"view":"OBJECT_VIEW_NONE"}},"items":[`)
 	for i := range batch {
 		if i > 0 {
 			request.WriteByte(',')
 		}
-		request.WriteString(`{"object":`)
+		request.WriteString(`{"create":{"object":`)
 		request.Write(body)
-		request.WriteByte('}')
+		request.WriteString(`}}`)
 	}
 	request.WriteString(`]}`)
 	url := s.http + "/v1/catalogs/default:validate"
