@@ -50,7 +50,7 @@ def document(text: bytes) -> document_pb2.Document:
         raise TypeError(f"a document is bytes, not {type(text).__name__}: a str has encode()")
     if text.lstrip().startswith((b"{", b"[")):
         return document_pb2.Document(json=text)
-    return document_pb2.Document(yaml=text)
+    return document_pb2.Document(raw_yaml=text)
 
 
 def manifests(directory: str | Path) -> Iterator[tuple[str, bytes]]:
