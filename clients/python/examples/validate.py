@@ -31,7 +31,7 @@ def document(path: str) -> document_pb2.Document:
     text = Path(path).read_bytes()
     if text.lstrip().startswith((b"{", b"[")):
         return document_pb2.Document(json=text)
-    return document_pb2.Document(yaml=text)
+    return document_pb2.Document(raw_yaml=text)
 
 
 def findings(path: str, violations: Sequence[Violation], rejection: Rejection) -> None:
