@@ -102,7 +102,7 @@ def batch_end(elements: Sequence[Message], start: int, limits: server_pb2.Server
     capacity = limits.max_message_bytes // 2 - head.ByteSize()
     end = start
     while end < len(elements):
-        capacity -= elements[end].ByteSize()
+        capacity -= elements[end].ByteSize() + 6  # at most, for the tag and the length
         if end > start and (end - start >= most or capacity < 0):
             break
         end += 1
