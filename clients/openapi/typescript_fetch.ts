@@ -8,7 +8,7 @@ const { results } = await api.validate({
   catalog: "default",
   evaluationServiceValidateBody: {
     items: [{ create: { object } }, { create: { object: { ...object, size: 3 } } }],
-    options: { fieldValidation: V1FieldValidation.FieldValidationWarn },
+    context: { options: { fieldValidation: V1FieldValidation.FieldValidationWarn } },
   },
 });
 const [first, second] = results;
