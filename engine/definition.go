@@ -6,7 +6,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/host"
-	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/violation"
@@ -81,12 +80,6 @@ func (d *Definition) Manifest() []byte { return d.compiled.Manifest }
 
 // Size returns the bytes that the Definition retains. Compiled patterns, which a process shares, do not count.
 func (d *Definition) Size() int64 { return d.compiled.Size }
-
-// served returns a version that is served.
-func (d *Definition) served(version string) (*admission.Version, error) {
-	v, err := d.compiled.Served(version)
-	return v, publicError(err)
-}
 
 // DesiredStatus is the part of a CRD's status that its manifest determines. Stored with the manifest, it allows
 // kubeserver.ReconcileStatus to work without decoding manifests.

@@ -125,9 +125,12 @@ func (c *CoverageOf) register(v *version, n *schemaNode) {
 
 // Add counts an accepted write.
 func (c *CoverageOf) Add(ctx context.Context, apiVersion string, w engine.Write, verdict *engine.Verdict) error {
-	input, _, subresource, err := objectsOf(w)
-	if !verdict.Allowed || subresource == "scale" || err != nil {
+	if !verdict.Allowed {
 		return nil
+	}
+	input, _, subresource, err := objectsOf(w)
+	if err != nil || subresource == "scale" {
+		return err
 	}
 	name := apiVersion[strings.LastIndex(apiVersion, "/")+1:]
 	for _, v := range c.crd.versions {
