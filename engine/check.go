@@ -11,6 +11,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/definition"
+	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/violation"
@@ -71,7 +72,7 @@ func check(ctx context.Context, d *value.Doc, manifest Document, o *Options, sha
 		return nil, nil, err
 	}
 	r, err := definition.NewReport(ctx, m, definition.Options{
-		KubernetesMinor: o.KubernetesMinor, Limits: o.Limits, Stored: stored, Shared: shared,
+		KubernetesMinor: format.Minor(o.Kubernetes), Limits: o.Limits, Stored: stored, Shared: shared,
 	}, &source)
 	if late := o.check(ctx); late != nil {
 		return nil, nil, late // the report may be incomplete

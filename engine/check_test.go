@@ -85,7 +85,7 @@ func TestReport(t *testing.T) {
 	if err != nil || again.Revision() != d.Revision() || string(again.Manifest()) != string(d.Manifest()) {
 		t.Errorf("compiled from its own manifest: %v, %s and %s", err, again.Revision(), d.Revision())
 	}
-	if older, err := compileStored(context.Background(), d.Manifest(), Options{KubernetesMinor: 33}); err != nil || older.Revision() == d.Revision() {
+	if older, err := compileStored(context.Background(), d.Manifest(), Options{Kubernetes: "1.33"}); err != nil || older.Revision() == d.Revision() {
 		t.Errorf("another minor has the same revision (%v)", err)
 	}
 }
@@ -117,7 +117,7 @@ func TestManifestErrors(t *testing.T) {
 		{"no object", JSON([]byte(`[]`)), Options{}, ReasonManifestUnreadable},
 		{"too large", JSON([]byte(cronTabCRD)), Options{Limits: value.Limits{MaxBytes: 100}}, ReasonLimitExceeded},
 		{"too deep", JSON([]byte(cronTabCRD)), Options{Limits: value.Limits{MaxDepth: 4}}, ReasonLimitExceeded},
-		{"unknown minor", JSON([]byte(cronTabCRD)), Options{KubernetesMinor: 12}, ReasonInvalidArgument},
+		{"unknown minor", JSON([]byte(cronTabCRD)), Options{Kubernetes: "1.12"}, ReasonInvalidArgument},
 	}
 	for _, tt := range tests {
 		d, r, err := Compile(context.Background(), tt.manifest, tt.options)

@@ -14,6 +14,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/definition"
+	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/schema"
@@ -113,9 +114,9 @@ func compileAsStored(ctx context.Context, manifest Document, o Options) (
 }
 
 func (o Options) check(ctx context.Context) error {
-	if o.KubernetesMinor != 0 && (o.KubernetesMinor < OldestMinor || o.KubernetesMinor > LatestMinor) {
-		return invalid("Kubernetes minor %d is not supported: use 0 for the latest, or %d to %d",
-			o.KubernetesMinor, OldestMinor, LatestMinor)
+	if o.Kubernetes != "" && format.Minor(o.Kubernetes) == 0 {
+		return invalid("Kubernetes %q is not supported: use 1.%d to 1.%d, or leave it empty for the latest",
+			o.Kubernetes, OldestMinor, LatestMinor)
 	}
 	if err := ctx.Err(); err != nil {
 		return failed(ReasonItemDeadline, "the call ended before the CRD was checked", err)
@@ -131,8 +132,8 @@ func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition,
 		return nil, &Error{Reason: ReasonManifestUnreadable, Message: err.Error(), Err: err}
 	}
 	var parts []string
-	if o.KubernetesMinor != 0 {
-		parts = append(parts, "kubernetes minor "+strconv.Itoa(o.KubernetesMinor))
+	if minor := format.Minor(o.Kubernetes); minor != 0 {
+		parts = append(parts, "kubernetes minor "+strconv.Itoa(minor))
 	}
 	if o.Terminating {
 		parts = append(parts, "terminating")
@@ -202,7 +203,7 @@ func (d *Definition) compileVersion(
 	if inner.Plan == nil {
 		p, err := plan.Compile(s, plan.Options{
 			PreserveUnknown: crd.Spec.PreserveUnknownFields, StatusSubresource: inner.HasStatus,
-			KubernetesMinor: o.KubernetesMinor, Rules: plan.RulesOfResource, Context: ctx, Shared: shared,
+			KubernetesMinor: format.Minor(o.Kubernetes), Rules: plan.RulesOfResource, Context: ctx, Shared: shared,
 		})
 		if late := ctx.Err(); late != nil {
 			return failed(ReasonItemDeadline, "the call ended before the CRD was compiled", late)

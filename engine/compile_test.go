@@ -12,7 +12,7 @@ import (
 // written.
 func TestCompileStored(t *testing.T) {
 	ctx := context.Background()
-	for name, o := range map[string]Options{"latest": {}, "1.30": {KubernetesMinor: 30}} {
+	for name, o := range map[string]Options{"latest": {}, "1.30": {Kubernetes: "1.30"}} {
 		first, _, err := Compile(ctx, JSON([]byte(cronTabCRD)), o)
 		if err != nil {
 			t.Fatal(name, err)
@@ -29,7 +29,7 @@ func TestCompileStored(t *testing.T) {
 	if got := mustCompile(t, cronTabCRD); got.Revision() != written.Revision() {
 		t.Error("1.0 is stored as 1, and makes another revision")
 	}
-	old, _, err := Compile(ctx, JSON([]byte(cronTabCRD)), Options{KubernetesMinor: 30})
+	old, _, err := Compile(ctx, JSON([]byte(cronTabCRD)), Options{Kubernetes: "1.30"})
 	if err != nil || old.Revision() == written.Revision() {
 		t.Error("another minor means something else, and makes the same revision")
 	}
@@ -38,7 +38,7 @@ func TestCompileStored(t *testing.T) {
 	if e := (*Error)(nil); !errors.As(err, &e) || e.Reason != ReasonManifestUnreadable || !strings.HasPrefix(e.Message, "stored CRD: ") {
 		t.Errorf("broken: %v", err)
 	}
-	if _, err = compileStored(ctx, written.Manifest(), Options{KubernetesMinor: 24}); ReasonOf(err) != ReasonInvalidArgument {
+	if _, err = compileStored(ctx, written.Manifest(), Options{Kubernetes: "1.24"}); ReasonOf(err) != ReasonInvalidArgument {
 		t.Errorf("1.24: %v", err)
 	}
 }

@@ -34,7 +34,7 @@ spec:
 // TestExisting: a manifest whose name is registered is its update, for every way to hand one in.
 func TestExisting(t *testing.T) {
 	ctx := context.Background()
-	first, report, err := Compile(ctx, YAML([]byte(includesCRD)), Options{KubernetesMinor: LatestMinor})
+	first, report, err := Compile(ctx, YAML([]byte(includesCRD)), Options{Kubernetes: "1.37"})
 	if err != nil || first == nil || report.Update || report.Generation != 1 {
 		t.Fatalf("%+v, %v", report, err)
 	}

@@ -14,20 +14,20 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// LatestMinor is the Kubernetes minor release that the engine reproduces: 37 is Kubernetes 1.37.
-const LatestMinor = format.LatestMinor
-
-// OldestMinor is the oldest minor release that Options.KubernetesMinor accepts: 25 is Kubernetes 1.25, the first with
-// rules.
-const OldestMinor = format.OldestMinor
+// The range of Options.Kubernetes, as minor releases: 25 is Kubernetes 1.25, the first with rules. The engine reproduces
+// the latest.
+const (
+	OldestMinor = format.OldestMinor
+	LatestMinor = format.LatestMinor
+)
 
 // Options change what a manifest means. The zero value is a stock Kubernetes 1.37 with the default limits and without
 // webhooks.
 type Options struct {
-	// KubernetesMinor selects the formats and the CEL libraries that a new CRD may use, from OldestMinor to
-	// LatestMinor. 0 is the default of 1.37, which accepts what 1.36 has, so that a rollback is possible. Everything
-	// else is always as in 1.37, and so is the evaluation of rules.
-	KubernetesMinor int
+	// Kubernetes selects the formats and the CEL libraries that a new CRD may use: those of a release from "1.25" to
+	// "1.37". The default is that of 1.37, which accepts what 1.36 has, so that a rollback is possible. Everything else is
+	// always as in 1.37, and so is the evaluation of rules.
+	Kubernetes string
 	// FieldValidation says what happens with unknown and duplicate fields of the manifest. The default is
 	// FieldValidationWarn, as for an API server; kubectl sends FieldValidationStrict.
 	FieldValidation FieldValidation

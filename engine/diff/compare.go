@@ -10,6 +10,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/compare"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
+	"github.com/crdeval/crdeval/engine/internal/format"
 )
 
 // Change is one difference between two CRDs.
@@ -104,7 +105,7 @@ func (r *Result) fill(ctx context.Context, old, new *manifest, o *engine.Options
 		return nil
 	}
 	found, err := compare.CRDs(ctx, old.crd, new.crd, compare.Options{
-		Minor: cmp.Or(o.KubernetesMinor, engine.LatestMinor), Most: MaxChanges, Stored: stored,
+		Minor: cmp.Or(format.Minor(o.Kubernetes), engine.LatestMinor), Most: MaxChanges, Stored: stored,
 		OldPosition: old.position, NewPosition: new.position,
 	})
 	if err != nil {

@@ -126,7 +126,7 @@ func TestCompareWhatCannotBe(t *testing.T) {
 	if _, err := diff.Compare(ended, good, good, engine.Options{}); engine.ReasonOf(err) != engine.ReasonItemDeadline {
 		t.Error(err)
 	}
-	if _, err := diff.Compare(t.Context(), good, good, engine.Options{KubernetesMinor: 3}); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
+	if _, err := diff.Compare(t.Context(), good, good, engine.Options{Kubernetes: "1.3"}); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
 		t.Error(err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/crdeval/crdeval/engine"
@@ -170,7 +171,9 @@ func (r *Registry) compileCandidate(ctx context.Context, c *catalog, s Submissio
 // options returns the engine's options for a catalog.
 func (r *Registry) options(c *catalog) engine.Options {
 	o := r.Engine
-	o.KubernetesMinor = c.record.KubernetesMinor
+	if minor := c.record.KubernetesMinor; minor != 0 {
+		o.Kubernetes = fmt.Sprintf("1.%d", minor)
+	}
 	return o
 }
 

@@ -43,7 +43,7 @@ type Options struct {
 	// Programs caches compiled definitions by revision. It compiles them, so its Options.Run should be Scheduler.Do.
 	// Required; the registry does not close it.
 	Programs *cache.Cache[string, *engine.Definition]
-	// Engine holds the options of all compilations. The registry sets KubernetesMinor and Existing itself.
+	// Engine holds the options of all compilations. The registry sets Kubernetes and Existing itself.
 	Engine engine.Options
 	// MaxWait bounds how long a call waits for the write that its token names. An earlier deadline of the call wins.
 	// Default: 5 s.

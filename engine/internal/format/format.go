@@ -13,6 +13,7 @@ package format
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
@@ -66,6 +67,16 @@ const (
 	LatestMinor = 37
 	namesMinor  = 34 // introduced ShortName and LongName; the other formats are older than the range
 )
+
+// Minor returns the minor of a supported version: 34 for "1.34". It returns 0 for another text.
+func Minor(version string) int {
+	text, ok := strings.CutPrefix(version, "1.")
+	minor, err := strconv.Atoi(text)
+	if !ok || err != nil || strconv.Itoa(minor) != text || minor < OldestMinor || minor > LatestMinor {
+		return 0
+	}
+	return minor
+}
 
 // Supported reports whether a schema with these types (two for int-or-string, none for an untyped schema) keeps the
 // format in Kubernetes 1.minor. Formats that are not kept are ignored for objects, and cause a warning at registration.

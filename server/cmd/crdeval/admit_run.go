@@ -32,7 +32,7 @@ type admission struct {
 // admit checks every object of every file once.
 func (c *admitCommand) admit(ctx context.Context, env environment) error {
 	a := &admission{command: c, workspace: &workspace.Workspace{}, given: map[string]bool{}, total: newTally(c)}
-	a.workspace.Options.KubernetesMinor = c.Kubernetes.minor()
+	a.workspace.Options.Kubernetes = string(c.Kubernetes)
 	var err error
 	if a.evaluator, err = c.evaluator(a.workspace); err != nil {
 		return err

@@ -70,7 +70,7 @@ func (l *local) compare(ctx context.Context, c *comparison) (*compared, error) {
 
 // compareCreated checks a CRD that OLD does not have.
 func (l *local) compareCreated(ctx context.Context, c *comparison) (*compared, error) {
-	report, err := engine.Check(ctx, c.new.Document, engine.Options{KubernetesMinor: l.minor})
+	report, err := engine.Check(ctx, c.new.Document, engine.Options{Kubernetes: l.kubernetes})
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (l *local) compareCreated(ctx context.Context, c *comparison) (*compared, e
 
 // comparePair compares two CRDs. The old one is taken as it is, without a check.
 func (l *local) comparePair(ctx context.Context, c *comparison) (*compared, error) {
-	o := engine.Options{KubernetesMinor: l.minor}
+	o := engine.Options{Kubernetes: l.kubernetes}
 	result, err := diff.Compare(ctx, c.old.Document, c.new.Document, o)
 	if err != nil {
 		return nil, err

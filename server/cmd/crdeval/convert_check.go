@@ -137,7 +137,7 @@ func (c *convertCommand) runCheck(ctx context.Context, env environment) error {
 	if len(rules) == 0 {
 		return fmt.Errorf("%s has no conversion rules: they are a document with the field crd and without kind", c.Check)
 	}
-	l := newLocal(c.Kubernetes.minor())
+	l := newLocal(string(c.Kubernetes))
 	rejected := map[string]bool{}
 	for _, crd := range crds {
 		j := l.registerCRD(ctx, crd, registration{adopts: crd.AsCRD().Established})

@@ -69,7 +69,7 @@ func (c *generateCommand) Validate() error {
 // Run registers the CRDs and generates their objects.
 func (c *generateCommand) Run(ctx context.Context, env environment) error {
 	failed := false
-	err := registerAndPrint(ctx, env, newLocal(c.Kubernetes.minor()), c.CRDs, func(l *local) error {
+	err := registerAndPrint(ctx, env, newLocal(string(c.Kubernetes)), c.CRDs, func(l *local) error {
 		found := false
 		for _, name := range l.catalog.Names() {
 			if c.CRD != "" && c.CRD != name {

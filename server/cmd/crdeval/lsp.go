@@ -72,7 +72,7 @@ func (c *lspCommand) settings(root string) (lsp.Settings, error) {
 		invalid = errors.Join(invalid, err)
 	}
 	settings := lsp.Settings{
-		FieldValidation: engine.FieldValidationStrict, KubernetesMinor: merged.Kubernetes.minor(), Namespace: "default",
+		FieldValidation: engine.FieldValidationStrict, Kubernetes: string(merged.Kubernetes), Namespace: "default",
 		Filter: filter, SkipKind: func(apiVersion, kind string) bool {
 			s := new(workspace.Manifest)
 			s.APIVersion, s.Kind = apiVersion, kind

@@ -38,22 +38,22 @@ type evaluation interface {
 // open returns what the flags select. The caller closes it.
 func (f *serviceFlags) open() (evaluation, error) {
 	if f.Server == "" {
-		return newLocal(f.Kubernetes.minor()), nil
+		return newLocal(string(f.Kubernetes)), nil
 	}
 	return f.dial()
 }
 
 // local evaluates with the engine in this process.
 type local struct {
-	minor   int
-	catalog *catalog.Catalog
+	kubernetes string
+	catalog    *catalog.Catalog
 }
 
 // testedObjects is the number of generated objects on which the laws of the rules of files are tested, for each pair of
 // versions and direction. Tests of other subjects use fewer.
 var testedObjects = registry.TestedObjects
 
-func newLocal(minor int) *local { return &local{minor, catalog.New(minor)} }
+func newLocal(kubernetes string) *local { return &local{kubernetes, catalog.New(kubernetes)} }
 
 func (*local) close() {}
 

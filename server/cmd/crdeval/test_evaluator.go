@@ -82,7 +82,7 @@ func (e *evaluators) register(ctx context.Context, of *suiteEvaluator, files []s
 	if e.coverage == nil {
 		return nil
 	}
-	return of.cover(ctx, files, engine.Options{KubernetesMinor: e.flags.Kubernetes.minor()})
+	return of.cover(ctx, files, engine.Options{Kubernetes: string(e.flags.Kubernetes)})
 }
 
 // suiteEvaluator evaluates the tests of a suite, and counts what they reach.

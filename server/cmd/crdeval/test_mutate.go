@@ -48,7 +48,7 @@ func (c *testCommand) runMutants(
 ) (*mutation.Report, error) {
 	var progress *terminal.Meter
 	mutants, err := mutation.Run(ctx, suites, c.CRDs, mutation.Options{
-		Engine: engine.Options{KubernetesMinor: c.Kubernetes.minor()}, Seed: c.MutateSeed, Limit: c.MutateLimit,
+		Engine: engine.Options{Kubernetes: string(c.Kubernetes)}, Seed: c.MutateSeed, Limit: c.MutateLimit,
 		Time: c.MutateTime, Tries: c.MutateTries,
 		Progress: func(done, all int) {
 			if progress == nil {

@@ -161,7 +161,7 @@ func (w *folders) findings(ctx context.Context, r *result, m *workspace.Manifest
 // checkCRD returns the findings of a CRD, and the bounds that its rules need.
 func checkCRD(ctx context.Context, m *workspace.Manifest, settings Settings) []diagnosis.Finding {
 	report, err := engine.Check(ctx, m.Document, engine.Options{
-		KubernetesMinor: settings.KubernetesMinor, FieldValidation: settings.FieldValidation,
+		Kubernetes: settings.Kubernetes, FieldValidation: settings.FieldValidation,
 	})
 	if err != nil {
 		return []diagnosis.Finding{diagnosis.OfError(err)}

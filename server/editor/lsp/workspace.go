@@ -32,8 +32,8 @@ type Settings struct {
 	SkipKind func(apiVersion, kind string) bool
 	// FieldValidation is how unknown and duplicate fields are reported: as errors, as warnings, or not at all.
 	FieldValidation engine.FieldValidation
-	// KubernetesMinor is the minor version of Kubernetes, 0 for the latest.
-	KubernetesMinor int
+	// Kubernetes is the version of Kubernetes, such as "1.34". The default is the latest.
+	Kubernetes string
 	// Namespace is that of objects without one.
 	Namespace string
 }
@@ -66,7 +66,7 @@ type folders struct {
 func (w *folders) load(ctx context.Context, roots []string, settings Settings, open map[string][]byte) {
 	w.mu.Lock()
 	w.roots, w.settings, w.problems = roots, settings, nil
-	options := engine.Options{KubernetesMinor: settings.KubernetesMinor}
+	options := engine.Options{Kubernetes: settings.Kubernetes}
 	w.editor = &assist.Assistant{CRDs: &workspace.Workspace{Options: options}}
 	w.mu.Unlock()
 	w.search(ctx, settings.CRDs)

@@ -19,7 +19,7 @@ import (
 
 // Catalog has CRDs that were registered one after the other. It is not safe for concurrent changes.
 type Catalog struct {
-	minor int
+	kubernetes string
 	named map[string]*CRD
 	now   time.Time
 }
@@ -33,9 +33,9 @@ type CRD struct {
 	adopted *engine.Existing // nil: the CRD was not adopted
 }
 
-// New returns an empty catalog that checks CRDs as Kubernetes 1.minor does. 0 is the latest supported version.
-func New(minor int) *Catalog {
-	return &Catalog{minor: minor, named: map[string]*CRD{}, now: time.Unix(0, 0)}
+// New returns an empty catalog that checks CRDs as a version of Kubernetes does, such as "1.34". "" is the latest supported one.
+func New(kubernetes string) *Catalog {
+	return &Catalog{kubernetes: kubernetes, named: map[string]*CRD{}, now: time.Unix(0, 0)}
 }
 
 // Registration says how Register treats a CRD.
@@ -60,7 +60,7 @@ func (c *Catalog) Register(
 		}
 	}
 	d, report, err := engine.Compile(ctx, manifest,
-		engine.Options{KubernetesMinor: c.minor, FieldValidation: r.FieldValidation, Existing: existing})
+		engine.Options{Kubernetes: c.kubernetes, FieldValidation: r.FieldValidation, Existing: existing})
 	if err != nil || d == nil {
 		return report, nil, err
 	}
@@ -120,7 +120,7 @@ func (c *Catalog) SetConversion(
 	if of == nil {
 		return nil, NoCRDForRules(name)
 	}
-	d, report, err := CompileConversion(ctx, of.Existing, rules, engine.Options{KubernetesMinor: c.minor}, objects)
+	d, report, err := CompileConversion(ctx, of.Existing, rules, engine.Options{Kubernetes: c.kubernetes}, objects)
 	if d != nil {
 		of.Definition = d
 	}

@@ -102,11 +102,15 @@ func (e *Evaluator) compile(ctx context.Context, text string, minor int) (*compi
 	if c.failed, evaluated = c.document.failure(); !evaluated {
 		return nil, c.failed
 	}
+	kubernetes := ""
+	if minor != 0 {
+		kubernetes = fmt.Sprintf("1.%d", minor)
+	}
 	// A CRD of a cluster is judged, too. Unknown fields do not reject it, so that objects can be evaluated.
 	judge := func(ctx context.Context, crd *workspace.CRD) *workspace.Compiled {
 		out := new(workspace.Compiled)
 		out.Definition, out.Report, out.Err = engine.Compile(ctx, c.document.Manifest.Document, engine.Options{
-			KubernetesMinor: minor, Limits: limits, FieldValidation: engine.FieldValidationWarn})
+			Kubernetes: kubernetes, Limits: limits, FieldValidation: engine.FieldValidationWarn})
 		out.Accepted = out.Definition != nil
 		return out
 	}
