@@ -65,7 +65,7 @@ func TestAdmitTerminating(t *testing.T) {
 			t.Errorf("%s: allowed: %t, violations: %v, status\n%s\nnot\n%s", c.name, v.Allowed, v.Violations, got, c.status)
 		}
 		if len(v.Warnings) != c.warnings {
-			t.Errorf("%s: warnings %q", c.name, TextsOf(v.Warnings))
+			t.Errorf("%s: warnings %q", c.name, textsOf(v.Warnings))
 		}
 	}
 	if v, err := d.Validate(context.Background(), Create{Object: widget("v1", named, ``)}, ValidateOptions{}); err != nil || !v.Allowed {

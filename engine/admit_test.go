@@ -317,8 +317,8 @@ func TestAdmitObjectsTakenForLists(t *testing.T) {
 			if c.want {
 				want = 1
 			}
-			if v.Allowed != (c.name != "a rejected one") || strings.Count(strings.Join(TextsOf(v.Warnings), "\n"), `crdeval: an object with a list "items"`) != want {
-				t.Errorf("%s, %s: %+v %q", version, c.name, v.Rejection, TextsOf(v.Warnings))
+			if v.Allowed != (c.name != "a rejected one") || strings.Count(strings.Join(textsOf(v.Warnings), "\n"), `crdeval: an object with a list "items"`) != want {
+				t.Errorf("%s, %s: %+v %q", version, c.name, v.Rejection, textsOf(v.Warnings))
 			}
 		}
 		if version == "v2" {

@@ -62,7 +62,7 @@ func runCase(t *testing.T, c *casefile.Case) {
 	}
 	if c.Registration != nil {
 		compareViolations(t, "registration", report.Violations, c.Registration.Errors)
-		if got := upstreamWarnings(TextsOf(report.Warnings)); !slices.Equal(got, c.Registration.Warnings) {
+		if got := upstreamWarnings(textsOf(report.Warnings)); !slices.Equal(got, c.Registration.Warnings) {
 			t.Errorf("warnings %q, want %q", got, c.Registration.Warnings)
 		}
 	}
@@ -167,7 +167,7 @@ func writeCase(t *testing.T, d *Definition, c *casefile.Case, object []byte, wan
 			continue
 		}
 		sameJSON(t, out.Object, want.Object)
-		unknown, texts := splitStrict(out.Strict, TextsOf(warnings(out.Warnings)))
+		unknown, texts := splitStrict(out.Strict, textsOf(warnings(out.Warnings)))
 		if !slices.Equal(unknown, want.PrunedPaths) {
 			t.Errorf("%s: unknown fields %q, want %q", way.name, unknown, want.PrunedPaths)
 		}

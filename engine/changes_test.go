@@ -45,7 +45,7 @@ func TestManyChanges(t *testing.T) {
 		if len(v.Pruned) != 10_000 || len(v.Defaulted) != 0 || v.OmittedChanges != 20_101 || v.Pruned[9_999].Path != "spec.u09999" {
 			t.Errorf("%d and %d changes, %d omitted", len(v.Pruned), len(v.Defaulted), v.OmittedChanges)
 		}
-		if string(v.Object) != string(all.Object) || !slices.Equal(TextsOf(v.Warnings), TextsOf(all.Warnings)) {
+		if string(v.Object) != string(all.Object) || !slices.Equal(textsOf(v.Warnings), textsOf(all.Warnings)) {
 			t.Error("the object or the warnings depend on the bound")
 		}
 	}

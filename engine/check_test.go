@@ -60,8 +60,8 @@ spec:
 	if r.Accepted || r.Rejection == nil || r.Rejection.Code != 422 || r.LowestMinor != 34 {
 		t.Errorf("report %+v", r)
 	}
-	if warnings := []string{`line 20: key "minLength" already set in map`, `unknown field "spec.surprise"`}; !slices.Equal(TextsOf(r.Warnings), warnings) {
-		t.Errorf("warnings %q, want %q", TextsOf(r.Warnings), warnings)
+	if warnings := []string{`line 20: key "minLength" already set in map`, `unknown field "spec.surprise"`}; !slices.Equal(textsOf(r.Warnings), warnings) {
+		t.Errorf("warnings %q, want %q", textsOf(r.Warnings), warnings)
 	}
 }
 
@@ -215,7 +215,7 @@ func TestTypeMetaOf(t *testing.T) {
 		{Document{}, "", "", ReasonInvalidArgument},
 	}
 	for _, tt := range tests {
-		version, kind, err := TypeMetaOf(tt.doc, Limits{})
+		version, kind, err := tt.doc.TypeMeta(Limits{})
 		if version != tt.version || kind != tt.kind || ReasonOf(err) != tt.reason {
 			t.Errorf("%s%s: %q %q %v", tt.doc.JSON, tt.doc.YAML, version, kind, err)
 		}

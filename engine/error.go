@@ -19,6 +19,11 @@ const (
 	ReasonManifestUnreadable Reason = "MANIFEST_UNREADABLE"
 	// ReasonNotACRD: the manifest is not a CustomResourceDefinition of apiextensions.k8s.io/v1 or v1beta1.
 	ReasonNotACRD Reason = "NOT_A_CRD"
+	// ReasonCRDRejected: an API server would not accept a CRD that is added to a Set. Error.Rejection is its answer, and
+	// Error.Violations say why.
+	ReasonCRDRejected Reason = "CRD_REJECTED"
+	// ReasonCRDNotFound: a Set has no CRD for the apiVersion and kind of an object.
+	ReasonCRDNotFound Reason = "CRD_NOT_FOUND"
 	// ReasonObjectUnreadable: an object is not valid JSON or YAML, and the call has no result that could say so.
 	ReasonObjectUnreadable Reason = "OBJECT_UNREADABLE"
 	// ReasonObjectRejected: the API server cannot decode the object, so it cannot be pruned, defaulted, read or
@@ -51,7 +56,7 @@ type Error struct {
 	// Limit and Actual are set for ReasonLimitExceeded, in the unit of the limit (bytes, levels, path steps). Actual is
 	// 0 if it is not known.
 	Limit, Actual int64
-	// Rejection is set for ReasonObjectRejected.
+	// Rejection is set for ReasonObjectRejected and ReasonCRDRejected.
 	Rejection *Rejection
 	// Violations are why a document cannot be read or is rejected. There is at least one for ReasonObjectRejected, and
 	// for a document that is not JSON or YAML.

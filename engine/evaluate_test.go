@@ -180,8 +180,8 @@ func TestValidate(t *testing.T) {
 			if !slices.Equal(got, tt.violations) {
 				t.Errorf("violations\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(tt.violations, "\n\t"))
 			}
-			if !slices.Equal(TextsOf(v.Warnings), tt.warnings) {
-				t.Errorf("warnings %q, want %q", TextsOf(v.Warnings), tt.warnings)
+			if !slices.Equal(textsOf(v.Warnings), tt.warnings) {
+				t.Errorf("warnings %q, want %q", textsOf(v.Warnings), tt.warnings)
 			}
 			switch {
 			case v.Allowed != (tt.rejection == "") || v.Allowed != (v.Rejection == nil):
@@ -233,7 +233,7 @@ func TestVerdictChanges(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(alone.Pruned)+len(alone.Defaulted) > 0 || alone.Allowed != v.Allowed || !slices.Equal(TextsOf(alone.Warnings), TextsOf(v.Warnings)) {
+			if len(alone.Pruned)+len(alone.Defaulted) > 0 || alone.Allowed != v.Allowed || !slices.Equal(textsOf(alone.Warnings), textsOf(v.Warnings)) {
 				t.Errorf("%s: the verdict alone is %+v, want that of %+v without changes", tt.name, alone, v)
 			}
 		}

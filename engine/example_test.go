@@ -49,6 +49,25 @@ func compileExample() *engine.Definition {
 	return d
 }
 
+// Register two CRDs and admit an object of each.
+func ExampleSet() {
+	ctx, other := context.Background(), strings.NewReplacer("CronTab", "Timer", "crontab", "timer").Replace(exampleCRD)
+	var set engine.Set
+	if err := set.Add(ctx, engine.Options{}, engine.YAML([]byte(exampleCRD)), engine.YAML([]byte(other))); err != nil {
+		log.Fatal(err)
+	}
+	for _, object := range []string{exampleObject, strings.Replace(exampleObject, "CronTab", "Timer", 1)} {
+		verdict, err := set.Admit(ctx, engine.Create{Object: engine.JSON([]byte(object))}, engine.AdmitOptions{})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(verdict.Allowed, verdict.Defaulted[0].Path)
+	}
+	// Output:
+	// true spec.replicas
+	// true spec.replicas
+}
+
 func ExampleCompile() {
 	manifest := engine.YAML([]byte(exampleCRD))
 	d, report, err := engine.Compile(context.Background(), manifest, engine.Options{})

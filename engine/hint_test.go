@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/internal/hint"
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
@@ -188,7 +189,7 @@ func TestHintsAreBounded(t *testing.T) {
 		}
 	}
 	t.Logf("%d unknown fields, %d hints, %v with and %v without telling", len(v.Pruned), given, took, without)
-	if given > engine.MaxHints {
+	if given > hint.MaxHints {
 		t.Errorf("%d hints", given)
 	}
 	if took > 2*time.Second+20*without {

@@ -9,7 +9,6 @@ import (
 	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/format"
-	"github.com/crdeval/crdeval/engine/internal/patch"
 	"github.com/crdeval/crdeval/engine/rules"
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -146,12 +145,3 @@ type PresentationOptions struct {
 	// Now is the time that ages in the table row refer to. The zero value is the time of the call.
 	Now time.Time
 }
-
-// Bounds of a JSON patch. API servers have the first two, and answer 413 and 422; beyond the others there is a
-// LIMIT_EXCEEDED.
-const (
-	MaxPatchOperations = patch.MaxOperations // operations
-	MaxPatchCopies     = patch.MaxCopied     // bytes that copy operations add
-	MaxPatchShifts     = patch.MaxShifted    // list elements that all operations together move to another index
-	MaxPatchNesting    = patch.MaxNested     // depth of the lists and objects that operations change
-)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"testing"
+
+	"github.com/crdeval/crdeval/engine/internal/patch"
 )
 
 const scaledCRD = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"crontabs.stable.example.com"},
@@ -129,8 +131,8 @@ func TestPatch(t *testing.T) {
 			if c.code == 0 != v.Allowed || c.code != 0 && (v.Rejection.Code != c.code || !strings.Contains(v.Rejection.Message, c.message)) {
 				t.Errorf("rejection %+v, want %d %s", v.Rejection, c.code, c.message)
 			}
-			if !strings.Contains(strings.Join(TextsOf(v.Warnings), "\n"), c.warning) || c.warning == "" && len(v.Warnings) > 0 && c.code != 500 {
-				t.Errorf("warnings %q, want %q", TextsOf(v.Warnings), c.warning)
+			if !strings.Contains(strings.Join(textsOf(v.Warnings), "\n"), c.warning) || c.warning == "" && len(v.Warnings) > 0 && c.code != 500 {
+				t.Errorf("warnings %q, want %q", textsOf(v.Warnings), c.warning)
 			}
 			if c.violation != "" && (len(v.Violations) == 0 || v.Violations[0].Field != c.violation || v.Violations[0].Position == nil || v.Violations[0].Position.Line != c.line || v.Violations[0].Position.Column != c.column) {
 				t.Errorf("violations %+v %+v, want %s at %d:%d", v.Violations, v.Violations[0].Position, c.violation, c.line, c.column)
@@ -144,7 +146,7 @@ func TestPatch(t *testing.T) {
 
 // TestPatchOfTooManyOperations: the words of the rejection stand once in it, and in the Status.
 func TestPatchOfTooManyOperations(t *testing.T) {
-	body := JSON([]byte("[" + strings.Repeat("{},", MaxPatchOperations) + "{}]"))
+	body := JSON([]byte("[" + strings.Repeat("{},", patch.MaxOperations) + "{}]"))
 	v, err := scaled(t).Admit(context.Background(), Patch{Type: JSONPatch, Body: body, Old: JSON([]byte(stored))}, AdmitOptions{WithStatus: true})
 	if err != nil {
 		t.Fatal(err)

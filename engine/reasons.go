@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"k8s.io/apimachinery/pkg/util/validation/field"
-
 	"github.com/crdeval/crdeval/engine/internal/violation"
 )
 
@@ -44,9 +42,6 @@ type Warning struct {
 	Hint *Hint
 }
 
-// IsCause reports whether violations of a type are causes in the details of the API server's Status.
-func IsCause(kind string) bool { return !violation.IsReason(field.ErrorType(kind)) }
-
 func warnings(list []violation.Warning) []Warning {
 	if len(list) == 0 {
 		return nil
@@ -60,16 +55,4 @@ func warnings(list []violation.Warning) []Warning {
 		}
 	}
 	return all
-}
-
-// TextsOf returns the texts of warnings.
-func TextsOf(list []Warning) []string {
-	if len(list) == 0 {
-		return nil
-	}
-	texts := make([]string, len(list))
-	for i := range list {
-		texts[i] = list[i].Text
-	}
-	return texts
 }

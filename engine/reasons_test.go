@@ -386,7 +386,7 @@ func TestErrorReasons(t *testing.T) {
 			_, err := d.Read(context.Background(), JSON([]byte(`{"kind":`)), ReadOptions{})
 			return err
 		}, "SyntaxError  1:9 invalid JSON: unexpected end of JSON input"},
-		"TypeMetaOf": {func() error { _, _, err := TypeMetaOf(YAML([]byte("a: 1\nb: [1\nc: 2\n")), Limits{}); return err },
+		"TypeMetaOf": {func() error { _, _, err := YAML([]byte("a: 1\nb: [1\nc: 2\n")).TypeMeta(Limits{}); return err },
 			"SyntaxError  2:1 invalid YAML: did not find expected ',' or ']'"},
 	} {
 		var e *Error

@@ -5,7 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/crdeval/crdeval/engine/internal/admission"
+	"github.com/crdeval/crdeval/engine/internal/violation"
 )
 
 // scaleOf is a Scale as a client sends it.
@@ -57,7 +60,7 @@ func TestAdmitScale(t *testing.T) {
 				t.Errorf("rejection %+v, want %d %s", v.Rejection, c.code, c.message)
 			}
 			for _, f := range v.Violations {
-				if f.Position != nil && IsCause(f.Type) {
+				if f.Position != nil && !violation.IsReason(field.ErrorType(f.Type)) {
 					t.Errorf("%s has a position", f.Error())
 				}
 			}

@@ -29,8 +29,7 @@ type Verdict struct {
 	// 4 MiB of paths.
 	Traces        []rules.Trace
 	OmittedTraces int
-	// Warnings are those that an API server sends as Warning headers, and crdeval's own: see Warning.Type. TextsOf
-	// returns the texts.
+	// Warnings are those that an API server sends as Warning headers, and crdeval's own: see Warning.Type.
 	Warnings []Warning
 	// Pruned are the removed fields that the schema does not declare, and unknown fields of metadata. Fields below a
 	// removed field are not listed. Of dropped nulls, only those that a conversion to another version drops are listed.

@@ -41,7 +41,7 @@ type Violation struct {
 	Rule *rules.Ref
 	// Step is the step of the pipeline that found the violation.
 	Step Step
-	// Hint says what was probably meant, nil if unknown.
+	// Hint says what was probably meant, nil if unknown. Only the first violations of a verdict have hints.
 	Hint *Hint
 }
 
@@ -78,9 +78,6 @@ const (
 
 // Hint is crdeval's guess of what was meant. Upstream has no hints.
 type Hint = violation.Hint
-
-// MaxHints is the most hints that a Verdict has: the first violations get them.
-const MaxHints = hint.MaxHints
 
 func violations(found []violation.Violation) []Violation {
 	if len(found) == 0 {

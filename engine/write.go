@@ -48,7 +48,9 @@ type Update struct {
 	Version, Namespace, Name string
 }
 
-// Patch is an Update whose object is Old with a patch applied.
+// Patch is an Update whose object is Old with a patch applied. As on an API server, a JSON patch can have 10,000
+// operations, and its copy operations can add 3 MiB. Its operations together can move 2^28 list elements, and change
+// values at a depth of 2^16: beyond, there is a LIMIT_EXCEEDED.
 type Patch struct {
 	Type PatchType
 	// Body is the patch: an object for MergePatch, a list of operations for JSONPatch.
@@ -93,6 +95,33 @@ func setWrite(r *admission.Request, w Write) error {
 		return setPatch(r, w)
 	}
 	return invalid("there is no write: make a Create, an Update or a Patch")
+}
+
+// typed returns the document of a write that has the apiVersion and kind of the custom resource: a patch has none, and a
+// Scale has its own.
+func typed(w Write) Document {
+	switch w := w.(type) {
+	case Create:
+		return w.Object
+	case *Create:
+		return w.Object
+	case Update:
+		return typedOf(&w)
+	case *Update:
+		return typedOf(w)
+	case Patch:
+		return w.Old
+	case *Patch:
+		return w.Old
+	}
+	return Document{}
+}
+
+func typedOf(w *Update) Document {
+	if w.Subresource == "scale" {
+		return w.Old
+	}
+	return w.Object
 }
 
 func setCreate(r *admission.Request, w *Create) error {

@@ -59,7 +59,7 @@ func (r *replay) results() {
 		return PrunedOtherwise
 	})
 	sent.Release()
-	apiVersion, _, err := engine.TypeMetaOf(engine.JSON(before.Object), compiled.Of(r.old).Limits)
+	apiVersion, _, err := engine.JSON(before.Object).TypeMeta(compiled.Of(r.old).Limits)
 	if err != nil {
 		return
 	}

@@ -216,7 +216,7 @@ func union(list, more []engine.Violation) []engine.Violation {
 // without a status or a status subresource.
 func (r *replay) statusWrite(where string, d *engine.Definition) (engine.Update, bool) {
 	item := r.item
-	apiVersion, _, err := engine.TypeMetaOf(item.Object, compiled.Of(d).Limits)
+	apiVersion, _, err := item.Object.TypeMeta(compiled.Of(d).Limits)
 	if err != nil || r.update != nil {
 		return engine.Update{}, false
 	}

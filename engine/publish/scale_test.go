@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 	"github.com/crdeval/crdeval/engine/publish"
 )
 
@@ -76,8 +77,8 @@ func TestSetScale(t *testing.T) {
 				t.Errorf("%s, %v\nwant %s", got, err, c.want)
 			}
 			var e *engine.Error
-			if errors.As(err, &e) && !slices.Equal(engine.TextsOf(e.Warnings), c.warnings) {
-				t.Errorf("warnings %q, want %q", engine.TextsOf(e.Warnings), c.warnings)
+			if errors.As(err, &e) && !slices.Equal(kubeserver.WarningTexts(e.Warnings), c.warnings) {
+				t.Errorf("warnings %q, want %q", kubeserver.WarningTexts(e.Warnings), c.warnings)
 			}
 		})
 	}

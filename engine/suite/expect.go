@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 )
 
 // expectation is what a test expects of its last write.
@@ -147,7 +147,7 @@ func (e *expectation) checkCauses(a *answer, add func(line int, expected, got st
 	if !e.hasCauses {
 		return
 	}
-	causes := slices.DeleteFunc(slices.Clone(a.violations), func(v Violation) bool { return !engine.IsCause(v.Type) })
+	causes := slices.DeleteFunc(slices.Clone(a.violations), func(v Violation) bool { return !kubeserver.IsCause(v.Type) })
 	found, others := assign(len(e.causes), causes, func(i int, v *Violation) bool { return e.causes[i].match(v) })
 	for i := range e.causes {
 		if found[i] {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/workspace"
 )
 
 // openShift has what is particular to a suite in OpenShift's format: it runs with each of several CRDs, cut to one
@@ -75,7 +76,7 @@ func embedded(n node) []byte {
 		return nil
 	}
 	text = withMetadata(text, map[string]any{"generateName": testName + "-", "namespace": nil})
-	if id, err := engine.IdentityOf(engine.JSON(text), limits); err == nil && id.Name == "" {
+	if id, err := workspace.IdentityOf(engine.JSON(text), limits); err == nil && id.Name == "" {
 		text = withMetadata(text, map[string]any{"name": testName + "-1"})
 	}
 	return text
@@ -139,7 +140,7 @@ func onUpdate(of node, fields map[string]node) *Test {
 			object: func(stored []byte) ([]byte, error) { return stored, nil }})
 	}
 	update := step{title: "the update", keepsOld: true, object: func(stored []byte) ([]byte, error) {
-		id, err := engine.IdentityOf(engine.JSON(stored), limits)
+		id, err := workspace.IdentityOf(engine.JSON(stored), limits)
 		return withMetadata(updated, map[string]any{"name": id.Name}), err
 	}}
 	updateStatus := step{title: "the update of the status", keepsOld: true, subresource: "status",

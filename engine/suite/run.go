@@ -200,7 +200,7 @@ func (r *runner) checkOld(ctx context.Context, t *Test, w *step, result *Result)
 	if w.check == nil || w.old == nil {
 		return false, nil
 	}
-	apiVersion, kind, err := engine.TypeMetaOf(engine.JSON(w.old), limits)
+	apiVersion, kind, err := engine.JSON(w.old).TypeMeta(limits)
 	switch {
 	case err != nil:
 		return false, err
@@ -296,7 +296,7 @@ func (r *runner) admit(ctx context.Context, w *step, stored []byte) (*answer, er
 		}
 		write = engine.Update{Object: engine.JSON(object), Old: engine.JSON(old), Subresource: w.subresource}
 	}
-	apiVersion, kind, err := engine.TypeMetaOf(engine.JSON(of), limits)
+	apiVersion, kind, err := engine.JSON(of).TypeMeta(limits)
 	if err != nil {
 		return nil, err
 	}

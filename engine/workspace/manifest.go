@@ -17,7 +17,7 @@ type Manifest struct {
 	// Document has an Origin: the engine returns positions in the text, for items of lists as well.
 	Document engine.Document
 	Location
-	engine.Identity
+	Identity
 	// Err says why the document cannot be read. It is an *engine.Error with the position in the text. Then the Identity is
 	// empty.
 	Err error
@@ -64,12 +64,12 @@ func part(text *value.Text, begin, end int, isJSON bool) *Manifest {
 // identify sets the identity of the document, or the error.
 func (m *Manifest) identify() {
 	m.Document.Origin = &m.origin
-	if m.Identity, m.Err = engine.IdentityOf(m.Document, limits); m.Err == nil {
+	if m.Identity, m.Err = IdentityOf(m.Document, limits); m.Err == nil {
 		return
 	}
 	if looksLikeJSON(m.Document.YAML) { // kubectl reports the error of JSON
 		document := engine.Document{JSON: m.Document.YAML, Origin: &m.origin}
-		if _, err := engine.IdentityOf(document, limits); err != nil {
+		if _, err := IdentityOf(document, limits); err != nil {
 			m.Err = err
 		}
 	}

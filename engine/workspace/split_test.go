@@ -5,13 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/host"
 )
 
 // TestReadPanics checks that a panic in a goroutine that reads manifests is the error of that manifest.
 func TestReadPanics(t *testing.T) {
-	list := []*Manifest{{}, {Identity: engine.Identity{Kind: "A"}}}
+	list := []*Manifest{{}, {Identity: Identity{Kind: "A"}}}
 	readAll(list, func(m *Manifest) {
 		if m.Kind == "" {
 			panic("ouch")

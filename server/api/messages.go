@@ -15,6 +15,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/publish"
 	"github.com/crdeval/crdeval/engine/rules"
+	"github.com/crdeval/crdeval/engine/value"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -134,7 +135,7 @@ func timestamp(t time.Time) *timestamppb.Timestamp {
 type Origins interface {
 	// Origin returns the origin of a document of the request, nil if it has none. The error says that the document cannot
 	// be read. It is nil for one that the engine can report itself.
-	Origin(d *crdevalv1.Document) (*engine.Origin, error)
+	Origin(d *crdevalv1.Document) (*value.Origin, error)
 	// Warnings returns the warnings about the place of a document in the body.
 	Warnings(d *crdevalv1.Document) []engine.Warning
 }
@@ -345,9 +346,6 @@ func hint(h *engine.Hint) *crdevalv1.Hint {
 }
 
 func pipelineStep(s engine.Step) crdevalv1.PipelineStep {
-	if s == engine.StepRule {
-		return crdevalv1.PipelineStep_PIPELINE_STEP_RULE
-	}
 	return crdevalv1.PipelineStep(crdevalv1.PipelineStep_value["PIPELINE_STEP_"+string(s)])
 }
 

@@ -101,7 +101,7 @@ func (s *subject) within(ctx context.Context, f func(context.Context) error) err
 
 // objectVersion returns the version in the apiVersion of an object.
 func (s *presentationService) objectVersion(o engine.Document, d *engine.Definition) (string, error) {
-	apiVersion, _, err := engine.TypeMetaOf(o, s.limits.Documents)
+	apiVersion, _, err := o.TypeMeta(s.limits.Documents)
 	if err != nil {
 		return "", err
 	}

@@ -32,7 +32,7 @@ func (r *resolver) definition(
 ) (d *engine.Definition, err error) {
 	t := target{crd: item.GetCrd(), revision: item.GetRevision()}
 	if t.crd == "" {
-		if t.apiVersion, t.kind, err = engine.TypeMetaOf(o, r.limits); err != nil {
+		if t.apiVersion, t.kind, err = o.TypeMeta(r.limits); err != nil {
 			return nil, err
 		}
 		if t.apiVersion == "" || t.kind == "" {

@@ -66,7 +66,7 @@ func (s *presentationService) Table(ctx context.Context, r *crdevalv1.TableReque
 // checkKinds returns the error of an object of another kind or group. Table reports objects that cannot be read.
 func (s *presentationService) checkKinds(objects []engine.Document, d *engine.Definition) error {
 	for i := range objects {
-		apiVersion, kind, err := engine.TypeMetaOf(objects[i], s.limits.Documents)
+		apiVersion, kind, err := objects[i].TypeMeta(s.limits.Documents)
 		if err != nil {
 			continue
 		}

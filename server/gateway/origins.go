@@ -21,7 +21,7 @@ type bodyOrigins struct {
 var _ api.Origins = (*bodyOrigins)(nil)
 
 // Origin implements api.Origins. Most documents of a body are slices of it.
-func (b *bodyOrigins) Origin(d *crdevalv1.Document) (*engine.Origin, error) {
+func (b *bodyOrigins) Origin(d *crdevalv1.Document) (*value.Origin, error) {
 	if m := b.manifests[d]; m != nil {
 		return originOf(m)
 	}
@@ -50,7 +50,7 @@ func (b *bodyOrigins) Warnings(d *crdevalv1.Document) []engine.Warning {
 }
 
 // originOf returns the origin of a manifest, or why it cannot be read.
-func originOf(m *workspace.Manifest) (*engine.Origin, error) {
+func originOf(m *workspace.Manifest) (*value.Origin, error) {
 	if m.Err != nil {
 		return nil, m.Err
 	}
@@ -73,7 +73,7 @@ type streamOrigins struct {
 }
 
 type streamOrigin struct {
-	origin   *engine.Origin
+	origin   *value.Origin
 	err      error
 	warnings []engine.Warning
 }
@@ -81,7 +81,7 @@ type streamOrigin struct {
 var _ api.Origins = (*streamOrigins)(nil)
 
 // Origin implements api.Origins.
-func (s *streamOrigins) Origin(d *crdevalv1.Document) (*engine.Origin, error) {
+func (s *streamOrigins) Origin(d *crdevalv1.Document) (*value.Origin, error) {
 	o := s.of(d)
 	return o.origin, o.err
 }

@@ -58,7 +58,7 @@ func (r *Registry) compileInline(ctx context.Context, c *catalog, manifest engin
 // compileAny is compile for a manifest, or compileConversion for conversion rules. The laws are not tested, because that
 // would take too long for each call.
 func (r *Registry) compileAny(ctx context.Context, c *catalog, document engine.Document) (*candidate, error) {
-	if _, kind, err := engine.TypeMetaOf(document, r.Engine.Limits); err == nil && kind == "" {
+	if _, kind, err := document.TypeMeta(r.Engine.Limits); err == nil && kind == "" {
 		if name, isRules, err := convert.IsRules(document, r.Engine.Limits); err == nil && isRules {
 			return r.compileConversion(ctx, c, name, document, 0)
 		}

@@ -135,7 +135,7 @@ func (f *failure) Error() string { return f.text }
 
 // definition returns the CRD of the first object. All objects must have the same CRD.
 func (c *Converter) definition(ctx context.Context, view registry.View, r *Conversion) (*engine.Definition, error) {
-	apiVersion, kind, err := engine.TypeMetaOf(engine.JSON(r.Objects[0]), c.Limits)
+	apiVersion, kind, err := engine.JSON(r.Objects[0]).TypeMeta(c.Limits)
 	if err != nil {
 		return nil, &failure{reason: engine.ReasonOf(err), text: "objects[0]: " + err.Error()}
 	}

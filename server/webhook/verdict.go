@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
@@ -23,7 +23,7 @@ func (r *Request) rejection(why *crdevalv1.Rejection, violations []*crdevalv1.Vi
 		Status: metav1.StatusFailure, Code: why.GetCode(), Reason: metav1.StatusReason(why.GetReason()), Message: why.GetMessage(),
 	}
 	for _, v := range violations {
-		if !engine.IsCause(v.GetType()) {
+		if !kubeserver.IsCause(v.GetType()) {
 			continue
 		}
 		if s.Details == nil {

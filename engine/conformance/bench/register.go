@@ -15,6 +15,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
 	crdevalside "github.com/crdeval/crdeval/engine/conformance/ours"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 )
 
 // submission is a manifest, and the CRD registered under its name.
@@ -116,7 +117,7 @@ func sameRegistration(them *registrar, s submission) error {
 	if err != nil {
 		return err
 	}
-	warnings := crdevalside.Foreign(engine.TextsOf(report.Warnings))
+	warnings := crdevalside.Foreign(kubeserver.WarningTexts(report.Warnings))
 	if !slices.Equal(slices.Sorted(slices.Values(warnings)), slices.Sorted(slices.Values(theirs))) {
 		return fmt.Errorf("ours warns of %q and upstream of %q", warnings, theirs)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/internal/violation"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 )
 
 // Engine is the engine as the subject of a run.
@@ -62,7 +63,7 @@ func (e Engine) register(manifest []byte, existing func(string) *engine.Existing
 	if err != nil {
 		return nil, oracle.Answer{Rejection: &oracle.Rejection{Code: 400, Reason: string(engine.ReasonOf(err)), Message: err.Error()}}
 	}
-	answer := oracle.Answer{Warnings: sortedFormats(Foreign(engine.TextsOf(report.Warnings)))}
+	answer := oracle.Answer{Warnings: sortedFormats(Foreign(kubeserver.WarningTexts(report.Warnings)))}
 	if !report.Accepted {
 		answer.Rejection = withoutReason(report)
 		if r := report.Rejection; answer.Rejection == nil && r.Code == http.StatusBadRequest {
@@ -340,9 +341,9 @@ func (d *Definition) checkFacade(r oracle.Request, want oracle.Answer) (diffs []
 	if !r.Handler {
 		return diffs
 	}
-	got := oracle.Answer{Object: want.Object, Strict: want.Strict, Warnings: Foreign(engine.TextsOf(v.Warnings)), Ratcheted: want.Ratcheted}
+	got := oracle.Answer{Object: want.Object, Strict: want.Strict, Warnings: Foreign(kubeserver.WarningTexts(v.Warnings)), Ratcheted: want.Ratcheted}
 	for _, f := range v.Violations {
-		if engine.IsCause(f.Type) {
+		if kubeserver.IsCause(f.Type) {
 			got.Errors = append(got.Errors, fieldError(f))
 		}
 	}

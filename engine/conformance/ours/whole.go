@@ -116,7 +116,7 @@ func (d *Definition) mutated(r oracle.Request) oracle.Answer {
 	}
 	a := answerOf(finished)
 	a.Decoded, a.OldDecoded = decoded.Object, decoded.OldObject
-	for _, text := range Foreign(engine.TextsOf(decoded.Warnings)) {
+	for _, text := range Foreign(kubeserver.WarningTexts(decoded.Warnings)) {
 		if !slices.Contains(a.Warnings, text) {
 			a.Warnings = append(a.Warnings, text)
 		}
@@ -126,7 +126,7 @@ func (d *Definition) mutated(r oracle.Request) oracle.Answer {
 
 // answerOf converts a verdict to an answer.
 func answerOf(v *engine.Verdict) oracle.Answer {
-	a := oracle.Answer{Object: v.Object, Stored: v.StoredObject, Deletes: v.Deletes, Unchanged: v.Unchanged, Status: v.Status, Warnings: Foreign(engine.TextsOf(v.Warnings))}
+	a := oracle.Answer{Object: v.Object, Stored: v.StoredObject, Deletes: v.Deletes, Unchanged: v.Unchanged, Status: v.Status, Warnings: Foreign(kubeserver.WarningTexts(v.Warnings))}
 	if a.Stored == nil && !v.Deletes {
 		a.Stored = v.Object
 	}
@@ -308,9 +308,9 @@ func (d *Definition) checkBody(r oracle.Request) (diffs []string) {
 	if err != nil {
 		return append(diffs, "Validate: "+err.Error())
 	}
-	if !validated.Allowed || validated.ReadsAsWritten != got.ReadsAsWritten || !slices.Equal(engine.TextsOf(validated.Warnings), engine.TextsOf(got.Warnings)) {
+	if !validated.Allowed || validated.ReadsAsWritten != got.ReadsAsWritten || !slices.Equal(kubeserver.WarningTexts(validated.Warnings), kubeserver.WarningTexts(got.Warnings)) {
 		diffs = append(diffs, fmt.Sprintf("valid in BodyAndValidate: %+v, %q; in Validate: %+v, %v, %q",
-			got.ReadsAsWritten, engine.TextsOf(got.Warnings), validated.Rejection, validated.ReadsAsWritten, engine.TextsOf(validated.Warnings)))
+			got.ReadsAsWritten, kubeserver.WarningTexts(got.Warnings), validated.Rejection, validated.ReadsAsWritten, kubeserver.WarningTexts(validated.Warnings)))
 	}
 	return diffs
 }
@@ -372,7 +372,7 @@ func unwiped(a oracle.Answer) oracle.Answer {
 
 // causes compares the field errors with the causes of the Status.
 func causes(v *engine.Verdict) string {
-	found := slices.DeleteFunc(slices.Clone(v.Violations), func(f engine.Violation) bool { return !engine.IsCause(f.Type) })
+	found := slices.DeleteFunc(slices.Clone(v.Violations), func(f engine.Violation) bool { return !kubeserver.IsCause(f.Type) })
 	if len(found) == 0 {
 		return ""
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 )
 
 // TestApplyOfRepeatedElements compares the notes about lists with two elements of one key with what server-side apply
@@ -56,8 +57,8 @@ func TestApplyOfRepeatedElements(t *testing.T) {
 		if err != nil || !report.Accepted {
 			t.Fatalf("%s: %v %+v", tt.name, err, report)
 		}
-		if noted := strings.Contains(fmt.Sprint(engine.TextsOf(report.Warnings)), "kubectl apply --server-side fails"); noted != tt.fails {
-			t.Errorf("%s: the warnings are %q", tt.name, engine.TextsOf(report.Warnings))
+		if noted := strings.Contains(fmt.Sprint(kubeserver.WarningTexts(report.Warnings)), "kubectl apply --server-side fails"); noted != tt.fails {
+			t.Errorf("%s: the warnings are %q", tt.name, kubeserver.WarningTexts(report.Warnings))
 		}
 	}
 }

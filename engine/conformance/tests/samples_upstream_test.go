@@ -18,6 +18,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
 	"github.com/crdeval/crdeval/engine/diff"
 	"github.com/crdeval/crdeval/engine/internal/sample"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 	"github.com/crdeval/crdeval/engine/suite"
 	"github.com/crdeval/crdeval/engine/testenv"
 )
@@ -252,7 +253,7 @@ func differs(upstream oracle.Answer, v *engine.Verdict) string {
 	}
 	var got, want []string
 	for _, x := range v.Violations {
-		if engine.IsCause(x.Type) { // upstream's error for the others has no causes
+		if kubeserver.IsCause(x.Type) { // upstream's error for the others has no causes
 			got = append(got, x.Error())
 		}
 	}

@@ -165,6 +165,6 @@ func compareStored(theirs *oracle.Definition, ours *engine.Definition, body []by
 func unordered(err error) bool { return strings.Contains(err.Error(), "Invalid value") }
 
 func peek(body []byte) []byte {
-	version, kind, _ := engine.TypeMetaOf(engine.JSON(body), engine.Limits{})
+	version, kind, _ := engine.JSON(body).TypeMeta(engine.Limits{})
 	return []byte(version + "\x00" + kind)
 }

@@ -32,6 +32,7 @@ import (
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/generate"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 	"github.com/crdeval/crdeval/engine/testenv"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
@@ -307,7 +308,7 @@ func (f *fixture) checkValidate(t *testing.T, label string, d *engine.Definition
 	if want.Allowed != (err == nil) {
 		t.Fatalf("%s: %v, want %v", label, err, want.Rejection)
 	}
-	texts := engine.TextsOf(want.Warnings)
+	texts := kubeserver.WarningTexts(want.Warnings)
 	if len(texts) < 10 && !reflect.DeepEqual(warnings, slices.Compact(texts)) && len(warnings)+len(texts) > 0 {
 		t.Errorf("%s: warnings %q, want %q", label, warnings, texts)
 	}
@@ -329,7 +330,7 @@ func (f *fixture) checkValidate(t *testing.T, label string, d *engine.Definition
 	}
 	reasons := 0
 	for i := range want.Violations {
-		if engine.IsCause(want.Violations[i].Type) {
+		if kubeserver.IsCause(want.Violations[i].Type) {
 			reasons++
 		}
 	}

@@ -30,7 +30,7 @@ const (
 	Scale        Step = "SCALE"         // the fields behind the scale subresource
 	Embedded     Step = "EMBEDDED"      // TypeMeta and ObjectMeta of embedded resources
 	List         Step = "LIST"          // uniqueness in sets and maps
-	Rules        Step = "RULES"         // x-kubernetes-validations
+	Rules        Step = "RULE"          // x-kubernetes-validations
 	RulesSkipped Step = "RULES_SKIPPED" // upstream's note that it did not evaluate rules, because of violations before
 	CRD          Step = "CRD"           // the CustomResourceDefinition's own rules
 	Convert      Step = "CONVERT"       // declared conversion rules do not fit the CRD

@@ -80,7 +80,7 @@ func (p *objectsPrinter) tables() error {
 			order = append(order, of)
 		}
 		rows[of] = append(rows[of], o)
-		stored, _ := engine.IdentityOf(engine.JSON(o.object()), engine.Limits{}) // the manifest may have no namespace
+		stored, _ := workspace.IdentityOf(engine.JSON(o.object()), engine.Limits{}) // the manifest may have no namespace
 		if stored.Namespace != "" {
 			namespaces[stored.Namespace] = true
 		}

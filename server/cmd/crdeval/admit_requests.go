@@ -26,7 +26,7 @@ type write struct {
 // key identifies an object in a cluster.
 type key struct{ group, kind, namespace, name string }
 
-func (c *admitCommand) key(id *engine.Identity) key {
+func (c *admitCommand) key(id *workspace.Identity) key {
 	return key{workspace.GroupOf(id.APIVersion), id.Kind, cmp.Or(id.Namespace, c.Namespace), id.Name}
 }
 
@@ -129,7 +129,7 @@ func sameFile(list []*workspace.Manifest, m *workspace.Manifest) (same []*worksp
 }
 
 // lookupKey returns the key by which a write finds its existing object. A Scale has only its namespace and name.
-func (w *writer) lookupKey(id *engine.Identity) key {
+func (w *writer) lookupKey(id *workspace.Identity) key {
 	k := w.command.key(id)
 	if w.command.Subresource == "scale" {
 		k.group, k.kind = "", ""

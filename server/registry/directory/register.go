@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
@@ -173,7 +174,7 @@ func (l *Loader) record(ctx context.Context, c *registration, result registry.Su
 		}
 		level(ctx, "registered a CRD from a file", "crd", c.crd, "file", path,
 			"outcome", result.Registration.Outcome, "revision", c.revision)
-		for _, warning := range engine.TextsOf(report.Warnings) {
+		for _, warning := range kubeserver.WarningTexts(report.Warnings) {
 			l.log.WarnContext(ctx, "API servers accept this CRD with a warning",
 				"crd", c.crd, "file", path, "warning", warning)
 		}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/workspace"
 )
 
 const (
@@ -100,7 +101,7 @@ func (cl *Resource) readCRD(ctx context.Context) (err error) {
 // Object is an object of a cluster.
 type Object struct {
 	Text []byte
-	engine.Identity
+	workspace.Identity
 }
 
 // Key identifies the object.
@@ -150,7 +151,7 @@ func (cl *Resource) List(ctx context.Context, version, token string) (*Page, err
 	p := &Page{Next: list.Metadata.Continue, Remaining: list.Metadata.Remaining}
 	for _, item := range list.Items {
 		o := &Object{Text: item}
-		if o.Identity, err = engine.IdentityOf(engine.JSON(item), engine.Limits{}); err != nil || o.Name == "" {
+		if o.Identity, err = workspace.IdentityOf(engine.JSON(item), engine.Limits{}); err != nil || o.Name == "" {
 			return nil, errors.New("a list has an object without a name")
 		}
 		p.Objects = append(p.Objects, o)

@@ -7,7 +7,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 	"github.com/crdeval/crdeval/engine/suite"
 )
 
@@ -50,7 +50,7 @@ func (w *Writer) Suite(crd string, s *suite.Samples, crds []string) error {
 		test := suiteTest{Name: fmt.Sprintf("invalid %d: %s", i+1, x.Constraint), Old: x.OldObject, Object: x.Object,
 			Subresource: x.Subresource, Expect: "rejected"}
 		for _, v := range x.Verdict.Violations {
-			if engine.IsCause(v.Type) {
+			if kubeserver.IsCause(v.Type) {
 				test.Causes = append(test.Causes, suiteCause{v.Field, v.Type, v.Message})
 			}
 		}
