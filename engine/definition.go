@@ -81,6 +81,6 @@ func (d *Definition) Manifest() []byte { return d.compiled.Manifest }
 // Size returns the bytes that the Definition retains. Compiled patterns, which a process shares, do not count.
 func (d *Definition) Size() int64 { return d.compiled.Size }
 
-// DesiredStatus is the part of a CRD's status that its manifest determines. Stored with the manifest, it allows
-// kubeserver.ReconcileStatus to work without decoding manifests.
+// DesiredStatus is the part of a CRD's status that its manifest determines: Group, Names, StorageVersion, and conditions.
+// Stored with the manifest, it allows kubeserver.ReconcileStatus to work without decoding manifests.
 type DesiredStatus = definition.DesiredStatus

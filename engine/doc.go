@@ -2,14 +2,43 @@
 // is accepted, whether an object is valid, and what is pruned, defaulted and converted. The reference is Kubernetes
 // 1.37. Verdicts, violations with their texts, and resulting objects are upstream's.
 //
-// Compile turns a manifest into a Definition. A Definition is immutable and safe for concurrent use: compile it once
-// and evaluate any number of objects. The package does no I/O; the webhook of a CRD with that conversion strategy is
-// called through Options.Converter.
+// Five types are enough for most programs:
+//
+//   - Document is JSON or YAML text. Documents go in and come out as bytes, so no number loses a digit.
+//   - Definition is a compiled CRD. It is immutable and safe for concurrent use: compile it once and evaluate any number
+//     of objects. A Set holds several, and finds that of an object.
+//   - Write is what a client wants: a Create, an Update or a Patch.
+//   - Verdict is the API server's answer to a write, with its Violations and Warnings.
+//   - Error says why something could not be evaluated.
+//
+// Register two CRDs, and admit an object of either:
+//
+//	var set engine.Set
+//	if err := set.Add(ctx, engine.Options{}, engine.YAML(crd1), engine.YAML(crd2)); err != nil {
+//		return err
+//	}
+//	verdict, err := set.Admit(ctx, engine.Create{Object: engine.YAML(object)}, engine.AdmitOptions{})
+//	if err != nil {
+//		return err // a limit, a deadline, a document without a CRD
+//	}
+//	if !verdict.Allowed {
+//		for _, v := range verdict.Violations {
+//			fmt.Println(v) // spec.replicas: Invalid value: 11: spec.replicas in body should be …
+//		}
+//	}
+//
+// Set.Add compiles each manifest. To see why a CRD is rejected, or what its rules cost, call Compile or Check, which
+// return a Report. Admit decodes the object, prunes fields that the schema does not declare, sets defaults, validates, and
+// converts to the version that is stored: Verdict.Object is the answer to the client, Verdict.StoredObject what the
+// storage gets. Validate returns the verdict alone. A server with mutating admission calls Decode and Finish instead of
+// Admit. Prune, Default, Read and Convert are single steps, for objects that nobody writes.
 //
 // What an API server would answer about an object, whatever the HTTP code, is a result: see Verdict.Rejection and
 // Report.Rejection. If something could not be evaluated, the function returns an *Error with a Reason. Functions that
-// return an error do not panic.
+// return an error do not panic. The package does no I/O: the webhook of a CRD with that conversion strategy is called
+// through Options.Converter.
 //
-// Documents go in and come out as bytes, so no number loses a digit. docs/architecture.md in the repository describes
-// the internals.
+// Packages below engine have further subjects: workspace (the files of a repository), diff (two CRDs), publish (OpenAPI, tables, discovery, explain, scale and selectable fields), convert (declared conversion
+// rules), suite and crdevaltest (tests), rules (costs and traces of rules), and for servers kubeserver, host and
+// conversionwebhook. docs/architecture.md in the repository describes the internals.
 package engine

@@ -48,7 +48,9 @@ type Options struct {
 	Limits Limits
 }
 
-// Limits bound the documents that are read. Zero fields have the defaults of value.Limits.
+// Limits bound the documents that are read, and what schemas and violations add to them. A zero field has its default:
+// MaxBytes 3 MiB, MaxDepth 10,000 levels, MaxAliasFactor 10 (how much larger a YAML document gets by its aliases) beyond
+// MaxAliasBytes 3 MiB, MaxDefaultBytes 8 MiB, MaxViolations 10,000, and MaxViolationBytes 8 MiB.
 type Limits = value.Limits
 
 // Existing is a registered CRD.
@@ -65,7 +67,8 @@ type Existing struct {
 	Terminating bool
 }
 
-// FieldValidation is the API server's parameter of that name: how unknown and duplicate fields are handled.
+// FieldValidation is the API server's parameter of that name: how unknown and duplicate fields are handled. The zero value
+// is FieldValidationWarn.
 type FieldValidation = admission.FieldValidation
 
 // The values of FieldValidation. The zero value is the API server's default.

@@ -4,7 +4,11 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/violation"
 )
 
-// Types of violations and warnings that are not field errors of upstream.
+// Step is the step of the pipeline that found a violation.
+type Step = violation.Step
+
+// The words of Violation.Type and Warning.Type that are not field errors of upstream, and those of Violation.Step in the
+// order of a write.
 const (
 	// TypeSyntax: the document is not JSON or YAML.
 	TypeSyntax = string(violation.TypeSyntax)
@@ -24,11 +28,24 @@ const (
 	TypeNotice = string(violation.TypeNotice)
 	// TypeWarning: another warning of API servers.
 	TypeWarning = string(violation.TypeWarning)
+
+	StepDecode       = violation.Decode       // JSON, TypeMeta and ObjectMeta could not be read
+	StepRequest      = violation.Request      // the object does not match the endpoint: version, namespace, name
+	StepTypeMeta     = violation.TypeMeta     // apiVersion and kind
+	StepMetadata     = violation.Metadata     // ObjectMeta
+	StepSchema       = violation.Schema       // OpenAPI v3 validation
+	StepScale        = violation.Scale        // the fields of the scale subresource
+	StepEmbedded     = violation.Embedded     // metadata of embedded resources
+	StepList         = violation.List         // sets and maps
+	StepRule         = violation.Rules        // x-kubernetes-validations
+	StepRulesSkipped = violation.RulesSkipped // Kubernetes' note that it did not evaluate rules, because of violations before
+	StepCRD          = violation.CRD          // the rules for CustomResourceDefinitions
+	StepConvert      = violation.Convert      // declared conversion rules that do not fit the CRD; not part of a write
 )
 
 // Warning is something about a document that does not reject it.
 type Warning struct {
-	// Type is one of the types above.
+	// Type is one of TypeUnknownField to TypeWarning.
 	Type string
 	// Text is the text of the Warning header that an API server sends. For TypeNotice, it is a text of crdeval.
 	Text string

@@ -68,5 +68,7 @@ func (r *Report) Status() ([]byte, error) {
 	return answer.Status()
 }
 
-// VersionInfo describes one version of a CRD.
+// VersionInfo describes one version of a CRD: Name, Served, Storage, Priority in Kubernetes' order, Index in
+// spec.versions, Deprecated with DeprecationWarning, HasRules, HasStatus and HasScale. In a Report, it also has LowestMinor
+// with LowestMinorBecause, Rules, EstimatedCost and CostLimit.
 type VersionInfo = definition.VersionInfo

@@ -85,7 +85,9 @@ type Transformed struct {
 	Revision string
 }
 
-// Rejection is the part of a metav1.Status that explains why the API server rejects a request.
+// Rejection is the part of a metav1.Status that explains why the API server rejects a request: the HTTP Code, the Reason
+// (BadRequest, Invalid), the Message, its Cause without the request handler's preamble, and the Details. Its method Status
+// returns the Status as JSON.
 type Rejection = admission.Rejection
 
 // FieldChange is one field that was removed or filled in.

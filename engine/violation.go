@@ -53,30 +53,12 @@ func (v Violation) Error() string {
 	return v.Field + ": " + v.Message
 }
 
-// Position is a position in a YAML or JSON document: line and column from 1, columns in code points, and the byte
-// offset from 0.
+// Position is a position in a YAML or JSON document: Line and Column from 1, columns in code points, and the Offset in
+// bytes from 0.
 type Position = value.Position
 
-// Step is the step of the pipeline that found a violation.
-type Step = violation.Step
-
-// The steps, in the order of a write.
-const (
-	StepDecode       = violation.Decode       // JSON, TypeMeta and ObjectMeta could not be read
-	StepRequest      = violation.Request      // the object does not match the endpoint: version, namespace, name
-	StepTypeMeta     = violation.TypeMeta     // apiVersion and kind
-	StepMetadata     = violation.Metadata     // ObjectMeta
-	StepSchema       = violation.Schema       // OpenAPI v3 validation
-	StepScale        = violation.Scale        // the fields of the scale subresource
-	StepEmbedded     = violation.Embedded     // metadata of embedded resources
-	StepList         = violation.List         // sets and maps
-	StepRule         = violation.Rules        // x-kubernetes-validations
-	StepRulesSkipped = violation.RulesSkipped // Kubernetes' note that it did not evaluate rules, because of violations before
-	StepCRD          = violation.CRD          // the rules for CustomResourceDefinitions
-	StepConvert      = violation.Convert      // declared conversion rules that do not fit the CRD; not part of a write
-)
-
-// Hint is crdeval's guess of what was meant. Upstream has no hints.
+// Hint is crdeval's guess of what was meant: a sentence as Text, the Pointer of the field that is meant, and the Replacement
+// of the value as JSON. Pointer and Replacement can be empty. Upstream has no hints.
 type Hint = violation.Hint
 
 func violations(found []violation.Violation) []Violation {

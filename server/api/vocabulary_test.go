@@ -67,7 +67,7 @@ func TestVocabulary(t *testing.T) {
 	const violations = "../../engine/internal/violation/"
 	steps := constants(t, violations+"violation.go", "Step")
 	sent := map[string]bool{"PIPELINE_STEP_UNSPECIFIED": true}
-	public := textOf(t, "../../engine/violation.go")
+	public := textOf(t, "../../engine/reasons.go")
 	for name, step := range steps {
 		sent["PIPELINE_STEP_"+step] = true
 		if _, known := crdevalv1.PipelineStep_value["PIPELINE_STEP_"+step]; !known || !strings.Contains(public, "violation."+name+" ") {
