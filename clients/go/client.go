@@ -163,6 +163,11 @@ func (c *Client) Presentation() crdevalv1.PresentationServiceClient {
 	return crdevalv1.NewPresentationServiceClient(c.conn)
 }
 
+// APIServer returns the generated stub of the ApiServerService, for authors of API servers.
+func (c *Client) APIServer() crdevalv1.ApiServerServiceClient {
+	return crdevalv1.NewApiServerServiceClient(c.conn)
+}
+
 // Server returns the generated stub of the ServerService.
 func (c *Client) Server() crdevalv1.ServerServiceClient {
 	return crdevalv1.NewServerServiceClient(c.conn)

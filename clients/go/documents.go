@@ -19,7 +19,7 @@ func (f Fetched) NotModified() bool { return f.JSON == nil && f.ETag != "" }
 
 // OpenAPIOptions select a document of GetOpenAPI. The zero value selects the index of the v3 documents.
 type OpenAPIOptions struct {
-	// V2 selects the v2 document. Then Group, Version and Models must be empty.
+	// V2 selects the v2 document. Then Group and Version must be empty.
 	V2 bool
 	// Group and Version select the v3 document of a group and version.
 	Group, Version string
@@ -27,8 +27,6 @@ type OpenAPIOptions struct {
 	CRD string
 	// Revision is a revision of CRD that the catalog keeps. Default: the current revision.
 	Revision string
-	// Models selects one v3 document of all versions of CRD, including versions that are not served.
-	Models bool
 	// IfNoneMatch is the etag of the document that the caller has. Default: always return the document.
 	IfNoneMatch string
 }
@@ -36,7 +34,7 @@ type OpenAPIOptions struct {
 // GetOpenAPI returns an OpenAPI document of the catalog, as an API server publishes it.
 func (c *Client) GetOpenAPI(ctx context.Context, o OpenAPIOptions) (Fetched, error) {
 	request := &crdevalv1.GetOpenApiRequest{
-		Spec: "v3", Group: o.Group, Version: o.Version, Crd: o.CRD, Revision: o.Revision, Models: o.Models,
+		Spec: "v3", Group: o.Group, Version: o.Version, Crd: o.CRD, Revision: o.Revision,
 		IfNoneMatch: o.IfNoneMatch,
 	}
 	if o.V2 {
@@ -56,6 +54,13 @@ func (c *Client) OpenAPIV3(ctx context.Context, group, version string) ([]byte, 
 func (c *Client) OpenAPIV2(ctx context.Context) ([]byte, error) {
 	f, err := c.GetOpenAPI(ctx, OpenAPIOptions{V2: true})
 	return f.JSON, err
+}
+
+// OpenAPIModels returns one OpenAPI v3 document of all versions of a CRD, including versions that are not served.
+func (c *Client) OpenAPIModels(ctx context.Context, crd string) ([]byte, error) {
+	request := &crdevalv1.GetOpenApiModelsRequest{Crd: crd}
+	r, err := call(ctx, c, "OpenAPI models", c.APIServer().GetOpenApiModels, request)
+	return r.GetDocument().GetJson(), err
 }
 
 // DiscoveryOptions select a document of GetDiscovery. The zero value selects the APIGroupList of all groups.

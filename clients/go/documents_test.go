@@ -32,15 +32,17 @@ func TestDocuments(t *testing.T) {
 		}
 	}
 	gets := map[string]func(etag string) (crdeval.Fetched, error){
-		`"swagger":"2.0"`:               openAPI(crdeval.OpenAPIOptions{V2: true}),
-		`"apis/sea.example.com/v1"`:     openAPI(crdeval.OpenAPIOptions{}),
-		`"Floats."`:                     openAPI(crdeval.OpenAPIOptions{Group: "sea.example.com", Version: "v1"}),
-		`"com.example.sea.v1beta1.Buoy`: openAPI(crdeval.OpenAPIOptions{CRD: name, Models: true}),
-		`"kind":"APIGroupList"`:         discovery(crdeval.DiscoveryOptions{}),
-		`"kind":"APIGroup"`:             discovery(crdeval.DiscoveryOptions{Group: "sea.example.com"}),
-		`"kind":"APIResourceList"`:      discovery(crdeval.DiscoveryOptions{Group: "sea.example.com", Version: "v1", CRD: name}),
-		`"APIGroupDiscoveryList"`:       discovery(crdeval.DiscoveryOptions{Aggregated: true}),
-		`"storedVersions":["v1"]`:       func(etag string) (crdeval.Fetched, error) { return c.GetCRDObject(ctx, name, etag) },
+		`"swagger":"2.0"`:           openAPI(crdeval.OpenAPIOptions{V2: true}),
+		`"apis/sea.example.com/v1"`: openAPI(crdeval.OpenAPIOptions{}),
+		`"Floats."`:                 openAPI(crdeval.OpenAPIOptions{Group: "sea.example.com", Version: "v1"}),
+		`"kind":"APIGroupList"`:     discovery(crdeval.DiscoveryOptions{}),
+		`"kind":"APIGroup"`:         discovery(crdeval.DiscoveryOptions{Group: "sea.example.com"}),
+		`"kind":"APIResourceList"`:  discovery(crdeval.DiscoveryOptions{Group: "sea.example.com", Version: "v1", CRD: name}),
+		`"APIGroupDiscoveryList"`:   discovery(crdeval.DiscoveryOptions{Aggregated: true}),
+		`"storedVersions":["v1"]`:   func(etag string) (crdeval.Fetched, error) { return c.GetCRDObject(ctx, name, etag) },
+	}
+	if text, err := c.OpenAPIModels(ctx, name); err != nil || !strings.Contains(string(text), `"com.example.sea.v1beta1.Buoy`) {
+		t.Errorf("models: %.300s, %v", text, err)
 	}
 	etags := map[string]string{}
 	for part, get := range gets {

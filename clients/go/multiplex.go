@@ -25,8 +25,8 @@ type MultiplexOptions struct {
 	IdleTimeout time.Duration
 }
 
-// WithMultiplexing sends concurrent calls of Admit and Read that have one item over shared streams, which costs less CPU
-// time than unary calls. Calls that wait at the same time are sent in one message. A single call is sent immediately.
+// WithMultiplexing sends concurrent calls of Admit, Read, DecodeBody and ValidateDecoded that have one item over shared
+// streams, which costs less CPU time than unary calls. Calls that wait at the same time are sent in one message. A single call is sent immediately.
 //
 // A call returns when its result arrives or its context ends. A slow item delays the items in the same message and the
 // items behind it. If a stream returns no result for 200 ms or fails, its calls are repeated as unary calls, and their
@@ -177,49 +177,55 @@ func (m *multiplexer) retire(s *sharedStream) {
 	}
 }
 
-// sharedKind is what differs between the shared streams of Admit and of Read.
+// sharedKind is what differs between the shared streams of several methods.
 type sharedKind struct {
 	name     string
-	open     func(context.Context, crdevalv1.EvaluationServiceClient) (grpc.ClientStream, error)
+	open     func(context.Context, grpc.ClientConnInterface) (grpc.ClientStream, error)
 	message  func(items []byte) proto.Message // items are encoded as in the message
 	receive  func(grpc.ClientStream) (first int64, results []proto.Message, err error)
 	setReply func(reply any, result proto.Message)
 }
 
+// newSharedKind returns a kind of streams. C is the stub that opens them, Req and Res are their messages, R is a result,
+// and Reply the response of a unary call.
+func newSharedKind[C, Req, Res, Reply any, R proto.Message](
+	name string, stub func(grpc.ClientConnInterface) C,
+	open func(C, context.Context, ...grpc.CallOption) (grpc.BidiStreamingClient[Req, Res], error),
+	firstIndex func(*Res) int64, results func(*Res) []R, setResults func(*Reply, []R),
+) *sharedKind {
+	return &sharedKind{
+		name: name,
+		open: func(ctx context.Context, conn grpc.ClientConnInterface) (grpc.ClientStream, error) {
+			return open(stub(conn), ctx)
+		},
+		message: func(items []byte) proto.Message { return encoded(any(new(Req)).(proto.Message), items) },
+		receive: func(s grpc.ClientStream) (int64, []proto.Message, error) {
+			m := new(Res)
+			err := s.RecvMsg(m)
+			return firstIndex(m), messages(results(m)), err
+		},
+		setReply: func(reply any, result proto.Message) { setResults(reply.(*Reply), []R{result.(R)}) },
+	}
+}
+
 var (
-	sharedAdmit = &sharedKind{
-		name: "admit ",
-		open: func(ctx context.Context, c crdevalv1.EvaluationServiceClient) (grpc.ClientStream, error) {
-			return c.AdmitStream(ctx)
-		},
-		message: func(items []byte) proto.Message { return encoded(&crdevalv1.AdmitStreamRequest{}, items) },
-		receive: func(s grpc.ClientStream) (int64, []proto.Message, error) {
-			m := &crdevalv1.AdmitStreamResponse{}
-			err := s.RecvMsg(m)
-			return m.GetFirstIndex(), messages(m.GetResults()), err
-		},
-		setReply: func(reply any, result proto.Message) {
-			reply.(*crdevalv1.AdmitResponse).Results = []*crdevalv1.VerdictResult{result.(*crdevalv1.VerdictResult)}
-		},
-	}
-	sharedRead = &sharedKind{
-		name: "read ",
-		open: func(ctx context.Context, c crdevalv1.EvaluationServiceClient) (grpc.ClientStream, error) {
-			return c.ReadStream(ctx)
-		},
-		message: func(items []byte) proto.Message { return encoded(&crdevalv1.ReadStreamRequest{}, items) },
-		receive: func(s grpc.ClientStream) (int64, []proto.Message, error) {
-			m := &crdevalv1.ReadStreamResponse{}
-			err := s.RecvMsg(m)
-			return m.GetFirstIndex(), messages(m.GetResults()), err
-		},
-		setReply: func(reply any, result proto.Message) {
-			reply.(*crdevalv1.ReadResponse).Results = []*crdevalv1.TransformResult{result.(*crdevalv1.TransformResult)}
-		},
-	}
+	sharedAdmit = newSharedKind("admit ", crdevalv1.NewEvaluationServiceClient, crdevalv1.EvaluationServiceClient.AdmitStream,
+		(*crdevalv1.AdmitStreamResponse).GetFirstIndex, (*crdevalv1.AdmitStreamResponse).GetResults,
+		func(r *crdevalv1.AdmitResponse, results []*crdevalv1.VerdictResult) { r.Results = results })
+	sharedRead = newSharedKind("read ", crdevalv1.NewEvaluationServiceClient, crdevalv1.EvaluationServiceClient.ReadStream,
+		(*crdevalv1.ReadStreamResponse).GetFirstIndex, (*crdevalv1.ReadStreamResponse).GetResults,
+		func(r *crdevalv1.ReadResponse, results []*crdevalv1.TransformResult) { r.Results = results })
+	sharedBody = newSharedKind("body ", crdevalv1.NewApiServerServiceClient, crdevalv1.ApiServerServiceClient.DecodeBodyStream,
+		(*crdevalv1.DecodeBodyStreamResponse).GetFirstIndex, (*crdevalv1.DecodeBodyStreamResponse).GetResults,
+		func(r *crdevalv1.DecodeBodyResponse, results []*crdevalv1.DecodeBodyResult) { r.Results = results })
+	sharedDecoded = newSharedKind("decoded ", crdevalv1.NewApiServerServiceClient, crdevalv1.ApiServerServiceClient.ValidateDecodedStream,
+		(*crdevalv1.ValidateDecodedStreamResponse).GetFirstIndex, (*crdevalv1.ValidateDecodedStreamResponse).GetResults,
+		func(r *crdevalv1.ValidateDecodedResponse, results []*crdevalv1.ValidateDecodedResult) {
+			r.Results = results
+		})
 )
 
-// itemsField is the number of the field items in the messages of both streams.
+// itemsField is the number of the field items in the messages of all streams.
 const itemsField = 2
 
 // encoded returns a message whose fields are encoded already.
@@ -259,6 +265,18 @@ func newSharedCall(args, reply any) (*sharedCall, proto.Message) {
 		}
 		c.kind, about, item, include = sharedRead, r.GetContext(), onlyOf(r.GetItems()), r.GetInclude()
 		first = &crdevalv1.ReadStreamRequest{Context: about, TargetVersion: r.GetTargetVersion(), Include: include}
+	case *crdevalv1.DecodeBodyRequest:
+		if _, ok := reply.(*crdevalv1.DecodeBodyResponse); !ok {
+			return nil, nil
+		}
+		c.kind, about, item = sharedBody, r.GetContext(), onlyOf(r.GetItems())
+		first = &crdevalv1.DecodeBodyStreamRequest{Context: about}
+	case *crdevalv1.ValidateDecodedRequest:
+		if _, ok := reply.(*crdevalv1.ValidateDecodedResponse); !ok {
+			return nil, nil
+		}
+		c.kind, about, item = sharedDecoded, r.GetContext(), onlyOf(r.GetItems())
+		first = &crdevalv1.ValidateDecodedStreamRequest{Context: about}
 	}
 	// The ages in table rows refer to the beginning of a stream.
 	if item == nil || len(about.GetCrds()) > 0 || include.GetTableRow() {

@@ -12,8 +12,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
-
-	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
 const (
@@ -115,7 +113,7 @@ func (s *sharedStream) run() {
 	ctx, cancel := context.WithCancelCause(s.owner.ctx)
 	var others sync.WaitGroup
 	others.Go(func() { s.watch(ctx, cancel) })
-	stream, err := s.kind.open(ctx, crdevalv1.NewEvaluationServiceClient(s.owner.ClientConnInterface))
+	stream, err := s.kind.open(ctx, s.owner.ClientConnInterface)
 	if err == nil {
 		others.Go(func() {
 			if err := s.sendAll(ctx, stream); err != nil {

@@ -118,7 +118,7 @@ func (c *Client) SetScale(ctx context.Context, s Subject, object, scale []byte) 
 // FieldManagement returns what a server needs to know of a CRD for server-side apply, for all served versions.
 func (c *Client) FieldManagement(ctx context.Context, crd string) (*crdevalv1.GetFieldManagementResponse, error) {
 	request := &crdevalv1.GetFieldManagementRequest{Crd: crd}
-	return call(ctx, c, "field management", c.Presentation().GetFieldManagement, request)
+	return call(ctx, c, "field management", c.APIServer().GetFieldManagement, request)
 }
 
 // Explain returns the documentation of a resource or of a field, "crontabs.spec.replicas", as `kubectl explain` prints

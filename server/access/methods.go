@@ -18,9 +18,14 @@ var methods = map[string]map[string]permission{
 		"Read": evaluates, "ReadStream": evaluates, "Convert": evaluates,
 	},
 	"crdeval.v1.PresentationService": {
-		"Discover": reads, "Explain": reads, "GetCrdObject": reads, "GetFieldManagement": reads, "GetOpenApi": reads,
+		"Discover": reads, "Explain": reads, "GetCrdObject": reads, "GetOpenApi": reads,
 
 		"GetScale": evaluates, "SetScale": evaluates, "SelectFields": evaluates, "Table": evaluates,
+	},
+	"crdeval.v1.ApiServerService": {
+		"DecodeBody": evaluates, "DecodeBodyStream": evaluates, "ValidateDecoded": evaluates, "ValidateDecodedStream": evaluates,
+
+		"GetFieldManagement": reads, "GetOpenApiModels": reads,
 	},
 	"crdeval.v1.ServerService":  {"GetServerInfo": identified},
 	"crdeval.webhook.Converter": {"Convert": evaluates},

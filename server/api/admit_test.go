@@ -192,18 +192,6 @@ func TestAdmitOptions(t *testing.T) {
 	if string(finished.GetObject().GetJson()) != string(whole.GetObject().GetJson()) || string(finished.GetStoredObject().GetJson()) != string(whole.GetStoredObject().GetJson()) || whole.GetStoredObject() == nil {
 		t.Errorf("ADMISSION_STAGE_FINISH: %v\nwhole %v", finished, whole)
 	}
-	validated := answer(&crdevalv1.AdmitRequest{Items: finish, Stage: crdevalv1.AdmissionStage_ADMISSION_STAGE_VALIDATE})
-	if strings.Replace(string(validated.GetObject().GetJson()), `"resourceVersion":"7",`, "", 1) != string(finished.GetObject().GetJson()) || validated.GetStoredObject() != nil {
-		t.Errorf("ADMISSION_STAGE_VALIDATE: %v\nfinished %v", validated, finished)
-	}
-	body := answer(&crdevalv1.AdmitRequest{Stage: crdevalv1.AdmissionStage_ADMISSION_STAGE_BODY, Items: []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(lamp("v1", `,"spec":{"x":1}`))}}}}})
-	if len(body.GetStrictErrors()) != 1 || len(body.GetWarnings()) != 0 || !strings.Contains(string(body.GetObject().GetJson()), `"uid"`) {
-		t.Errorf("ADMISSION_STAGE_BODY: %v", body)
-	}
-	both := []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: jsonDocument(lamp("v1", `,"spec":{"color":"green","x":1}`)), OldObject: old, OldObjectDecoded: true}}}}
-	if v := answer(&crdevalv1.AdmitRequest{Stage: crdevalv1.AdmissionStage_ADMISSION_STAGE_BODY_AND_VALIDATE, Items: both}); !v.GetValid() || len(v.GetStrictErrors()) != 1 {
-		t.Errorf("ADMISSION_STAGE_BODY_AND_VALIDATE: %v", v)
-	}
 	strict := answer(&crdevalv1.AdmitRequest{Items: unknown, Context: &crdevalv1.EvaluationContext{Options: &crdevalv1.EvaluationOptions{FieldValidation: crdevalv1.FieldValidation_FIELD_VALIDATION_STRICT}}})
 	if r := strict.GetRejection(); r.GetCause() != `strict decoding error: unknown field "spec.x"` || !strings.HasSuffix(r.GetMessage(), ": "+r.GetCause()) {
 		t.Errorf("the cause of a rejection: %v", strict)
@@ -270,9 +258,6 @@ func TestBadAdmits(t *testing.T) {
 		reason string
 	}{
 		{"patch after its stage", crdevalv1.AdmissionStage_ADMISSION_STAGE_FINISH, patched, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"patch to be validated", crdevalv1.AdmissionStage_ADMISSION_STAGE_VALIDATE, patched, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"patch to be decoded and validated", crdevalv1.AdmissionStage_ADMISSION_STAGE_BODY_AND_VALIDATE, patched, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"an old object with the body", crdevalv1.AdmissionStage_ADMISSION_STAGE_BODY, &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: object, OldObject: object}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
 		{"nothing", 0, &crdevalv1.WriteItem{}, codes.InvalidArgument, "INVALID_ARGUMENT"},
 		{"no such subresource", 0, &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: object, OldObject: object, Subresource: "exec"}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
 		{"no such CRD", 0, &crdevalv1.WriteItem{Crd: "a.b", Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: object}}}, codes.NotFound, "CRD_NOT_FOUND"},

@@ -168,7 +168,7 @@ func TestDocumentsOfRevision(t *testing.T) {
 	}{
 		{"/openapi/v3/apis/example.com/v1?crd=lamps.example.com", "volts", "watts"},
 		{"/openapi/v3/apis/example.com/v1?crd=lamps.example.com&revision=" + first.GetRevision(), "watts", "volts"},
-		{"/openapi/v3?crd=lamps.example.com&models=true&revision=" + first.GetRevision(), "watts", "volts"},
+		{"/crds/lamps.example.com:openapiModels?revision=" + first.GetRevision(), "watts", "volts"},
 		{"/openapi/v3?crd=lamps.example.com", "example.com", "stable.example.com"},
 		{"/apis?crd=lamps.example.com", `"example.com"`, "stable.example.com"},
 	} {
@@ -178,8 +178,6 @@ func TestDocumentsOfRevision(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		"/openapi/v3?revision=" + first.GetRevision():          "INVALID_ARGUMENT",
-		"/openapi/v3?models=true":                              "INVALID_ARGUMENT",
-		"/openapi/v2?models=true&crd=lamps.example.com":        "INVALID_ARGUMENT",
 		"/openapi/v3?crd=lamps.example.com&revision=sha256:00": "REVISION_NOT_FOUND",
 		"/openapi/v3?crd=no.such":                              "CRD_NOT_FOUND",
 		"/apis?revision=" + first.GetRevision():                "INVALID_ARGUMENT",

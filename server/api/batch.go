@@ -110,7 +110,7 @@ var (
 	}
 	objectViews = []engine.View{engine.ViewFull, engine.ViewFull, engine.ViewChanged, engine.ViewNone}
 	traceModes  = []rules.TraceMode{rules.TraceNone, rules.TraceNone, rules.TraceFailed, rules.TraceAll}
-	stages      = []judgement{admit, admit, decode, finish, body, validateDecoded, bodyAndValidate}
+	stages      = []judgement{admit, admit, decode, finish}
 	patchTypes  = []engine.PatchType{0, engine.MergePatch, engine.JSONPatch}
 	rowObjects  = []publish.RowObject{publish.RowMetadata, publish.RowNone, publish.RowMetadata, publish.RowWhole}
 )
@@ -147,9 +147,6 @@ func itemTimeout(o *crdevalv1.EvaluationOptions) (time.Duration, error) {
 func (b *batch) setAdmission(stage crdevalv1.AdmissionStage, include *crdevalv1.PresentationOptions) (err error) {
 	if b.options.admit, err = enumValue("stage", stage, stages); err != nil {
 		return err
-	}
-	if include != nil && stage >= crdevalv1.AdmissionStage_ADMISSION_STAGE_BODY {
-		return invalid("include", "include is not for %s, which does not make the object that would be presented", stage)
 	}
 	return b.setInclude(include)
 }

@@ -3,12 +3,9 @@ package api
 import (
 	"context"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/kubeserver"
 	"github.com/crdeval/crdeval/engine/rules"
-	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
 // options are the options of all evaluation calls.
@@ -26,100 +23,36 @@ type options struct {
 	targetVersion string    // of Read and Convert
 }
 
-// A verdict is a verdict with the results that only stages of API servers have.
-type verdict struct {
-	*engine.Verdict
-	strictErrors                    []string
-	readsAsWritten, validateAccepts bool
-}
-
-// message returns the message of a verdict.
-func (v *verdict) message() *crdevalv1.Verdict {
-	m := VerdictMessage(v.Verdict)
-	m.StrictErrors, m.ReadsAsWritten = allValid(v.strictErrors), v.readsAsWritten
-	if v.validateAccepts {
-		m.Valid = proto.Bool(true)
-	}
-	return m
-}
-
 // judgement is a call of the engine that returns a verdict.
-type judgement func(ctx context.Context, d *engine.Definition, w engine.Write, o *options) (verdict, error)
+type judgement func(ctx context.Context, d *engine.Definition, w engine.Write, o *options) (*engine.Verdict, error)
 
-func validate(ctx context.Context, d *engine.Definition, w engine.Write, o *options) (verdict, error) {
-	v, err := d.Validate(ctx, w, engine.ValidateOptions{
+func validate(ctx context.Context, d *engine.Definition, w engine.Write, o *options) (*engine.Verdict, error) {
+	return d.Validate(ctx, w, engine.ValidateOptions{
 		FieldValidation: o.fieldValidation, CompleteMetadata: o.completeMetadata, AsGiven: o.asGiven,
 		Brief: o.view == engine.ViewNone, WithStatus: o.withStatus, Trace: o.trace,
 	})
-	return verdict{Verdict: v}, err
 }
 
-func admit(ctx context.Context, d *engine.Definition, w engine.Write, o *options) (verdict, error) {
-	v, err := d.Admit(ctx, w, o.forAdmit())
-	return verdict{Verdict: v}, err
+func admit(ctx context.Context, d *engine.Definition, w engine.Write, o *options) (*engine.Verdict, error) {
+	return d.Admit(ctx, w, o.forAdmit())
 }
 
-func decode(ctx context.Context, d *engine.Definition, w engine.Write, o *options) (verdict, error) {
-	v, err := d.Decode(ctx, w, o.forAdmit())
-	return verdict{Verdict: v}, err
+func decode(ctx context.Context, d *engine.Definition, w engine.Write, o *options) (*engine.Verdict, error) {
+	return d.Decode(ctx, w, o.forAdmit())
 }
 
-func finish(ctx context.Context, d *engine.Definition, w engine.Write, o *options) (verdict, error) {
-	object, err := objectWrite(w)
-	if err != nil {
-		return verdict{}, err
-	}
-	v, err := d.Finish(ctx, object, o.forAdmit())
-	return verdict{Verdict: v}, err
-}
-
-func body(ctx context.Context, d *engine.Definition, w engine.Write, o *options) (verdict, error) {
-	create, ok := w.(engine.Create)
-	if !ok || create.GeneratedName != "" {
-		return verdict{}, invalid("old_object",
-			"ADMISSION_STAGE_BODY decodes the body alone: leave out old_object, patch, subresource and generated_name")
-	}
-	v, err := kubeserver.Body(ctx, d, create.Version, create.Object, o.forServer())
-	return verdict{Verdict: v.Verdict, strictErrors: v.StrictErrors}, err
-}
-
-func validateDecoded(ctx context.Context, d *engine.Definition, w engine.Write, o *options) (verdict, error) {
-	object, err := objectWrite(w)
-	if err != nil {
-		return verdict{}, err
-	}
-	v, err := kubeserver.Validate(ctx, d, object, o.forServer())
-	return verdict{Verdict: v.Verdict, readsAsWritten: v.ReadsAsWritten}, err
-}
-
-func bodyAndValidate(ctx context.Context, d *engine.Definition, w engine.Write, o *options) (verdict, error) {
-	object, err := objectWrite(w)
-	if err != nil {
-		return verdict{}, err
-	}
-	v, err := kubeserver.BodyAndValidate(ctx, d, object, o.forServer())
-	return verdict{v.Verdict, v.StrictErrors, v.ReadsAsWritten, v.ValidateAccepts}, err
-}
-
-// objectWrite rejects patches, which only some stages apply.
-func objectWrite(w engine.Write) (engine.ObjectWrite, error) {
+func finish(ctx context.Context, d *engine.Definition, w engine.Write, o *options) (*engine.Verdict, error) {
 	object, ok := w.(engine.ObjectWrite)
 	if !ok {
 		return nil, invalid("patch", "patch needs ADMISSION_STAGE_DECODE: send the resulting object with ADMISSION_STAGE_FINISH")
 	}
-	return object, nil
+	return d.Finish(ctx, object, o.forAdmit())
 }
 
 func (o *options) forAdmit() engine.AdmitOptions {
 	return engine.AdmitOptions{
 		FieldValidation: o.fieldValidation, CompleteMetadata: o.completeMetadata, WithStatus: o.withStatus, Trace: o.trace,
 		View: o.view, Include: o.include,
-	}
-}
-
-func (o *options) forServer() kubeserver.WriteOptions {
-	return kubeserver.WriteOptions{
-		FieldValidation: o.fieldValidation, View: o.view, WithStatus: o.withStatus, Trace: o.trace,
 	}
 }
 

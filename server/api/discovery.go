@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/kubeserver"
 	"github.com/crdeval/crdeval/engine/publish"
 
 	"github.com/crdeval/crdeval/engine"
@@ -96,16 +95,9 @@ func (s *presentationService) GetOpenApi(ctx context.Context, r *crdevalv1.GetOp
 		return nil, invalid("version", "group and version must be set together; without both the response is the index")
 	case key.revision != "" && key.crd == "":
 		return nil, invalid("revision", "revision is set without crd")
-	case r.GetModels() && (key.crd == "" || key.kind != "v3" || key.group != ""):
-		return nil, invalid("models", "models is one v3 document of all versions of a CRD: set crd, and leave out group and version")
-	case r.GetModels():
-		key.kind = "models"
 	}
 	document, etag, err := s.document(ctx, r, key, func(work context.Context, view registry.View) ([]byte, string, error) {
-		o := publish.OpenAPI{
-			MaxBytes: int64(s.limits.maxDocumentBytes()),
-			Reserve:  func(bytes int64) error { return reserveDocument(ctx, bytes) },
-		}
+		o := s.limits.openAPI(ctx)
 		crds, err := key.crds(view, true)
 		if err != nil {
 			return nil, "", err
@@ -114,8 +106,6 @@ func (s *presentationService) GetOpenApi(ctx context.Context, r *crdevalv1.GetOp
 		switch {
 		case key.kind == "v2":
 			document, err = o.V2(work, crds...)
-		case key.kind == "models":
-			document, err = o.Models(work, crds[0])
 		case key.group == "":
 			document, err = o.V3Index(work, "", crds...)
 		default:
@@ -130,52 +120,6 @@ func (s *presentationService) GetOpenApi(ctx context.Context, r *crdevalv1.GetOp
 		return document.JSON, document.ETag, s.limits.checkResponse("the OpenAPI document", len(document.JSON))
 	})
 	return &crdevalv1.GetOpenApiResponse{Document: JSON(document), Etag: etag}, err
-}
-
-// GetFieldManagement returns what server-side apply needs of a CRD.
-func (s *presentationService) GetFieldManagement(
-	ctx context.Context, r *crdevalv1.GetFieldManagementRequest,
-) (*crdevalv1.GetFieldManagementResponse, error) {
-	if err := required("crd", r.GetCrd()); err != nil {
-		return nil, err
-	}
-	view, err := s.registry.View(ctx, r.GetCatalog(), r.GetAtLeast())
-	if err != nil {
-		return nil, err
-	}
-	d, err := view.Named(ctx, r.GetCrd(), r.GetRevision())
-	if err != nil {
-		return nil, err
-	}
-	var versions []string
-	for _, v := range d.Versions() {
-		if r.GetVersion() == "" && v.Served {
-			versions = append(versions, v.Name)
-		}
-	}
-	if r.GetVersion() != "" {
-		versions = []string{r.GetVersion()}
-	}
-	m := &crdevalv1.GetFieldManagementResponse{Revision: d.Revision()}
-	for _, version := range versions {
-		management, err := kubeserver.FieldManagementOf(d, version)
-		if err != nil {
-			return nil, (&subject{catalog: r.GetCatalog(), definition: d, version: version}).addVersion(err)
-		}
-		m.Versions = append(m.Versions, &crdevalv1.VersionFieldManagement{
-			ApiVersion: management.APIVersion, ResetFields: convertAll(management.ResetFields, resetFields),
-		})
-		m.ReplicasPaths = convertAll(management.ReplicasPaths, replicasPath) // equal for all versions
-	}
-	return m, nil
-}
-
-func resetFields(f *kubeserver.ResetFields) *crdevalv1.ResetFields {
-	return &crdevalv1.ResetFields{Subresource: f.Subresource, ApiVersion: f.APIVersion, Fields: JSON(f.Fields)}
-}
-
-func replicasPath(p *kubeserver.ReplicasPath) *crdevalv1.ReplicasPath {
-	return &crdevalv1.ReplicasPath{ApiVersion: p.APIVersion, Fields: allValid(p.Fields)}
 }
 
 // maxETags bounds the cached etags of documents, of some hundred bytes each. With them, If-None-Match is answered without
@@ -238,6 +182,13 @@ func matches(ifNoneMatch, etag string) bool {
 		t = strings.TrimSpace(t)
 		return t == "*" || strings.TrimPrefix(t, "W/") == etag
 	})
+}
+
+// openAPI returns what makes OpenAPI documents within the limits. ctx is that of the call.
+func (l Limits) openAPI(ctx context.Context) publish.OpenAPI {
+	return publish.OpenAPI{
+		MaxBytes: int64(l.maxDocumentBytes()), Reserve: func(bytes int64) error { return reserveDocument(ctx, bytes) },
+	}
 }
 
 // discoveryBytes is the approximate memory for the discovery of one version of a CRD.

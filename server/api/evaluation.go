@@ -118,7 +118,13 @@ func judging(f judgement) evaluator[*crdevalv1.WriteItem, crdevalv1.VerdictResul
 		evaluate: func(
 			b *batch, ctx context.Context, r *resolver, m *crdevalv1.WriteItem,
 		) (*crdevalv1.VerdictResult, error) {
-			v, err := r.judge(ctx, m, &b.options, f)
+			w, typed, err := writeOf(r.origins, m)
+			if err != nil {
+				return nil, err
+			}
+			v, err := r.judge(ctx, m, typed, func(ctx context.Context, d *engine.Definition) (*engine.Verdict, error) {
+				return f(ctx, d, w, &b.options)
+			})
 			if err != nil {
 				return nil, err
 			}
@@ -133,7 +139,7 @@ func judging(f judgement) evaluator[*crdevalv1.WriteItem, crdevalv1.VerdictResul
 
 var (
 	validating = judging(validate)
-	admitting  = judging(func(ctx context.Context, d *engine.Definition, w engine.Write, o *options) (verdict, error) {
+	admitting  = judging(func(ctx context.Context, d *engine.Definition, w engine.Write, o *options) (*engine.Verdict, error) {
 		return o.admit(ctx, d, w, o)
 	})
 )
@@ -179,26 +185,35 @@ type plainResult struct {
 }
 
 // isPlain reports whether the result of a verdict is a plainResult.
-func isPlain(v *verdict) bool {
-	return v.Allowed && !v.Deletes && !v.Unchanged && !v.readsAsWritten && !v.validateAccepts && v.Rejection == nil && v.Presentation == nil &&
+func isPlain(v *engine.Verdict) bool {
+	return v.Allowed && !v.Deletes && !v.Unchanged && v.Rejection == nil && v.Presentation == nil &&
 		len(v.Violations)+len(v.Next) == 0 &&
-		len(v.Ratcheted)+len(v.strictErrors)+len(v.Traces)+v.OmittedTraces+len(v.Warnings)+len(v.Pruned)+len(v.Defaulted)+v.OmittedChanges+len(v.Status) == 0 &&
+		len(v.Ratcheted)+len(v.Traces)+v.OmittedTraces+len(v.Warnings)+len(v.Pruned)+len(v.Defaulted)+v.OmittedChanges+len(v.Status) == 0 &&
 		v.Object == nil && v.StoredObject == nil && v.OldObject == nil
 }
 
 // verdictResult returns the result of a verdict. The error says that it does not fit in the response.
-func (b *batch) verdictResult(v verdict) (*crdevalv1.VerdictResult, error) {
-	plain := isPlain(&v)
+func (b *batch) verdictResult(v *engine.Verdict) (*crdevalv1.VerdictResult, error) {
+	plain := isPlain(v)
 	if p := b.plain.Load(); plain && p != nil && p.GetVerdict().Revision == v.Revision {
 		return p.VerdictResult, b.budget.take(p.size)
 	}
-	if err := b.budget.prepare(len(v.Violations)+len(v.Next), v.Pruned, v.Defaulted); err != nil {
+	m, err := b.verdict(v)
+	if err != nil {
 		return nil, err
 	}
-	result := &crdevalv1.VerdictResult{Result: &crdevalv1.VerdictResult_Verdict{Verdict: v.message()}}
+	result := &crdevalv1.VerdictResult{Result: &crdevalv1.VerdictResult_Verdict{Verdict: m}}
 	size := encodedSize(result)
 	if plain {
 		b.plain.Store(&plainResult{result, size})
 	}
 	return result, b.budget.take(size)
+}
+
+// verdict returns the message of a verdict. The error says that it does not fit in the response.
+func (b *batch) verdict(v *engine.Verdict) (*crdevalv1.Verdict, error) {
+	if err := b.budget.prepare(len(v.Violations)+len(v.Next), v.Pruned, v.Defaulted); err != nil {
+		return nil, err
+	}
+	return VerdictMessage(v), nil
 }

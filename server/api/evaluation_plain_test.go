@@ -17,7 +17,7 @@ func TestPlainResults(t *testing.T) {
 	b.budget.reset(1<<20, 0)
 	result := func(v engine.Verdict) (*crdevalv1.VerdictResult, int64) {
 		before := b.budget.left.Load()
-		r, err := b.verdictResult(verdict{Verdict: &v})
+		r, err := b.verdictResult(&v)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,16 +55,11 @@ func TestPlainResults(t *testing.T) {
 		default:
 			t.Fatalf("set %s in this test", fields.Field(i).Name)
 		}
-		if isPlain(&verdict{Verdict: &v}) {
+		if isPlain(&v) {
 			t.Errorf("a verdict with %s is plain", fields.Field(i).Name)
 		}
 	}
-	for _, v := range []verdict{{strictErrors: []string{"a"}}, {readsAsWritten: true}, {validateAccepts: true}} {
-		if v.Verdict = (&engine.Verdict{Allowed: true}); isPlain(&v) {
-			t.Errorf("%+v is plain", v)
-		}
-	}
-	if v := (engine.Verdict{Allowed: true, Object: []byte{}}); isPlain(&verdict{Verdict: &v}) {
+	if v := (engine.Verdict{Allowed: true, Object: []byte{}}); isPlain(&v) {
 		t.Error("a verdict with an object is plain")
 	}
 }
@@ -80,11 +75,11 @@ func TestLongLists(t *testing.T) {
 	}
 	short := engine.FieldChange{Path: "spec.a", Pointer: "/spec/a"}
 	v := &engine.Verdict{Pruned: slices.Repeat([]engine.FieldChange{short}, 1000)}
-	if _, err := b.verdictResult(verdict{Verdict: v}); !errors.Is(err, flow.ErrNoMemory) || charged < 1000*changeMemory || b.budget.short.Load() == nil {
+	if _, err := b.verdictResult(v); !errors.Is(err, flow.ErrNoMemory) || charged < 1000*changeMemory || b.budget.short.Load() == nil {
 		t.Errorf("%v, %d bytes charged", err, charged)
 	}
 	charged, v.Pruned[0].Value = 0, make([]byte, 2<<20)
-	if _, err := b.verdictResult(verdict{Verdict: v}); !isBudgetError(err) || charged != 0 {
+	if _, err := b.verdictResult(v); !isBudgetError(err) || charged != 0 {
 		t.Errorf("%v, %d bytes charged", err, charged)
 	}
 }

@@ -50,6 +50,7 @@ type wire struct {
 	registry   crdevalv1.RegistryServiceClient
 	evaluation crdevalv1.EvaluationServiceClient
 	shows      crdevalv1.PresentationServiceClient
+	apiServers crdevalv1.ApiServerServiceClient
 	server     crdevalv1.ServerServiceClient
 	ledger     *flow.Memory // of REST requests, which have the same caller; nil: unlimited
 }
@@ -115,7 +116,7 @@ func startWith(t testing.TB, wrap func(api.Registry) api.Registry, configure fun
 	*w = wire{
 		t: t, url: rest.URL, http: rest.Client(), health: state,
 		registry: crdevalv1.NewRegistryServiceClient(conn), evaluation: crdevalv1.NewEvaluationServiceClient(conn),
-		shows: crdevalv1.NewPresentationServiceClient(conn), server: crdevalv1.NewServerServiceClient(conn),
+		shows: crdevalv1.NewPresentationServiceClient(conn), apiServers: crdevalv1.NewApiServerServiceClient(conn), server: crdevalv1.NewServerServiceClient(conn),
 	}
 	return w
 }

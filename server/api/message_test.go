@@ -58,10 +58,7 @@ func TestVerdictMessage(t *testing.T) {
 	var full engine.Verdict
 	of := reflect.ValueOf(&full).Elem()
 	fill(t, "Verdict", of)
-	message := func() *crdevalv1.Verdict {
-		v := verdict{Verdict: &full, strictErrors: []string{"1"}, readsAsWritten: true, validateAccepts: true}
-		return v.message()
-	}
+	message := func() *crdevalv1.Verdict { return VerdictMessage(&full) }
 	whole := message()
 	fields := whole.ProtoReflect().Descriptor().Fields()
 	for i := range fields.Len() {

@@ -11,7 +11,6 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
@@ -259,31 +258,6 @@ func TestPublished(t *testing.T) {
 	}
 }
 
-// TestFieldManagement: the same over both faces.
-func TestFieldManagement(t *testing.T) {
-	w := start(t, nil).withLamp()
-	got, err := w.shows.GetFieldManagement(context.Background(), &crdevalv1.GetFieldManagementRequest{Catalog: "default", Crd: lamps})
-	if err != nil || len(got.GetVersions()) != 2 || got.GetVersions()[0].GetApiVersion() != "example.com/v1" || len(got.GetReplicasPaths()) != 2 {
-		t.Fatalf("%v %v", got, err)
-	}
-	if reset := got.GetVersions()[0].GetResetFields(); len(reset) != 3 || string(reset[0].GetFields().GetJson()) != `{"f:status":{}}` || reset[1].GetSubresource() != "status" {
-		t.Errorf("%v", got)
-	}
-	if path := strings.Join(got.GetReplicasPaths()[0].GetFields(), "."); path != "spec.count" {
-		t.Errorf("%v", got)
-	}
-	var rest crdevalv1.GetFieldManagementResponse
-	w.do("GET", toLamps+":fieldManagement", "").into(t, &rest)
-	if !proto.Equal(got, &rest) {
-		t.Errorf("REST %v\ngRPC %v", &rest, got)
-	}
-	var one crdevalv1.GetFieldManagementResponse
-	w.do("GET", toLamps+":fieldManagement?version=v1beta1", "").into(t, &one)
-	if len(one.GetVersions()) != 1 || one.GetVersions()[0].GetApiVersion() != "example.com/v1beta1" {
-		t.Errorf("%v", &one)
-	}
-}
-
 // TestExplain: the text of kubectl, over both faces.
 func TestExplain(t *testing.T) {
 	w := start(t, nil).withLamp()
@@ -352,9 +326,17 @@ func explains(r *crdevalv1.ExplainRequest) func(context.Context, *wire) error {
 }
 
 func manages(r *crdevalv1.GetFieldManagementRequest) func(context.Context, *wire) error {
-	return showing(func(c crdevalv1.PresentationServiceClient, ctx context.Context, r *crdevalv1.GetFieldManagementRequest) (*crdevalv1.GetFieldManagementResponse, error) {
-		return c.GetFieldManagement(ctx, r)
-	}, r)
+	return func(ctx context.Context, w *wire) error {
+		_, err := w.apiServers.GetFieldManagement(ctx, r)
+		return err
+	}
+}
+
+func models(r *crdevalv1.GetOpenApiModelsRequest) func(context.Context, *wire) error {
+	return func(ctx context.Context, w *wire) error {
+		_, err := w.apiServers.GetOpenApiModels(ctx, r)
+		return err
+	}
 }
 
 // TestTableOfKinds: an object of another kind is no row, and named.
@@ -372,7 +354,7 @@ func TestTableOfKinds(t *testing.T) {
 	}
 }
 
-// badPresentations are the calls of PresentationService that fail, each over both faces as far as these can say it.
+// badPresentations are the calls of PresentationService, and gets of ApiServerService, that fail, each over both faces as far as these can say it.
 func badPresentations() []call {
 	const bad, missing, badHTTP, missingHTTP = codes.InvalidArgument, codes.NotFound, http.StatusBadRequest, http.StatusNotFound
 	documents := func(texts ...string) (all []*crdevalv1.Document) {
@@ -451,6 +433,10 @@ func badPresentations() []call {
 		{"field management of an unknown CRD", manages(&crdevalv1.GetFieldManagementRequest{Catalog: "default", Crd: "a.b"}), "GET", toRegister + "/a.b:fieldManagement", "", "", missing, missingHTTP, "CRD_NOT_FOUND"},
 		{"field management of an unknown version", manages(&crdevalv1.GetFieldManagementRequest{Catalog: "default", Crd: lamps, Version: "v9"}), "GET", toLamps + ":fieldManagement?version=v9", "", "", missing, missingHTTP, "VERSION_NOT_FOUND"},
 		{"field management of an unknown revision", manages(&crdevalv1.GetFieldManagementRequest{Catalog: "default", Crd: lamps, Revision: "x"}), "GET", toLamps + ":fieldManagement?revision=x", "", "", missing, missingHTTP, "REVISION_NOT_FOUND"},
+
+		{"models without a CRD", models(&crdevalv1.GetOpenApiModelsRequest{Catalog: "default"}), "", "", "", "", bad, badHTTP, "INVALID_ARGUMENT"},
+		{"models of an unknown CRD", models(&crdevalv1.GetOpenApiModelsRequest{Catalog: "default", Crd: "a.b"}), "GET", toRegister + "/a.b:openapiModels", "", "", missing, missingHTTP, "CRD_NOT_FOUND"},
+		{"models of an unknown revision", models(&crdevalv1.GetOpenApiModelsRequest{Catalog: "default", Crd: lamps, Revision: "x"}), "GET", toLamps + ":openapiModels?revision=x", "", "", missing, missingHTTP, "REVISION_NOT_FOUND"},
 	}
 }
 

@@ -104,17 +104,13 @@ func (r *resolver) guess(ctx context.Context, item item, o engine.Document) *eng
 	return d
 }
 
-// judge returns the verdict on one item.
+// judge returns the verdict on one item, which f returns. typed is the document with the kind of the custom resource.
 func (r *resolver) judge(
-	ctx context.Context, m *crdevalv1.WriteItem, o *options, f judgement,
-) (v verdict, err error) {
-	w, typed, err := writeOf(r.origins, m)
-	if err != nil {
-		return verdict{}, err
-	}
+	ctx context.Context, m item, typed engine.Document, f func(context.Context, *engine.Definition) (*engine.Verdict, error),
+) (v *engine.Verdict, err error) {
 	guessed := r.guess(ctx, m, typed)
 	if guessed != nil {
-		v, err = f(ctx, guessed, w, o)
+		v, err = f(ctx, guessed)
 		if lacksMemory(err) || ctx.Err() != nil || err == nil && v.Allowed {
 			return v, err
 		}
@@ -122,11 +118,11 @@ func (r *resolver) judge(
 	d, unknown := r.definition(ctx, m, typed)
 	switch {
 	case unknown != nil:
-		return verdict{}, unknown
+		return nil, unknown
 	case d == guessed:
 		return v, err
 	}
-	return f(ctx, d, w, o)
+	return f(ctx, d)
 }
 
 // prepare returns the CRD and the object of an item.
@@ -156,23 +152,11 @@ func bodyOf(m *crdevalv1.WriteItem) *crdevalv1.Document {
 func writeOf(origins Origins, m *crdevalv1.WriteItem) (w engine.Write, typed engine.Document, err error) {
 	switch o := m.GetOperation().(type) {
 	case *crdevalv1.WriteItem_Create:
-		typed, err = givenRequired(origins, "create.object", o.Create.GetObject())
-		return engine.Create{
-			Object: typed, Version: m.GetVersion(), Namespace: m.GetNamespace(), Name: m.GetName(),
-			GeneratedName: o.Create.GetGeneratedName(),
-		}, typed, err
+		c, err := creationOf(origins, m, o.Create)
+		return c, c.Object, err
 	case *crdevalv1.WriteItem_Update:
-		w := engine.Update{
-			OldDecoded: o.Update.GetOldObjectDecoded(), Subresource: o.Update.GetSubresource(),
-			Version: m.GetVersion(), Namespace: m.GetNamespace(), Name: m.GetName(),
-		}
-		if w.Object, err = givenRequired(origins, "update.object", o.Update.GetObject()); err == nil {
-			w.Old, err = givenRequired(origins, "update.old_object", o.Update.GetOldObject())
-		}
-		if typed = w.Object; w.Subresource == "scale" {
-			typed = w.Old
-		}
-		return w, typed, err
+		u, typed, err := updateOf(origins, m, o.Update)
+		return u, typed, err
 	case *crdevalv1.WriteItem_Patch:
 		w := engine.Patch{
 			OldDecoded: o.Patch.GetOldObjectDecoded(), Subresource: o.Patch.GetSubresource(),
@@ -187,6 +171,37 @@ func writeOf(origins Origins, m *crdevalv1.WriteItem) (w engine.Write, typed eng
 		return w, w.Old, err
 	}
 	return nil, typed, invalid("operation", "the item has no operation: set create, update or patch")
+}
+
+// namedItem has the fields that all items of writes have.
+type namedItem interface {
+	item
+	GetNamespace() string
+	GetName() string
+}
+
+// creationOf returns the creation of an item.
+func creationOf(origins Origins, m namedItem, c *crdevalv1.Create) (engine.Create, error) {
+	object, err := givenRequired(origins, "create.object", c.GetObject())
+	return engine.Create{
+		Object: object, GeneratedName: c.GetGeneratedName(),
+		Version: m.GetVersion(), Namespace: m.GetNamespace(), Name: m.GetName(),
+	}, err
+}
+
+// updateOf returns the update of an item, and the document with the kind of the custom resource.
+func updateOf(origins Origins, m namedItem, u *crdevalv1.Update) (w engine.Update, typed engine.Document, err error) {
+	w = engine.Update{
+		OldDecoded: u.GetOldObjectDecoded(), Subresource: u.GetSubresource(),
+		Version: m.GetVersion(), Namespace: m.GetNamespace(), Name: m.GetName(),
+	}
+	if w.Object, err = givenRequired(origins, "update.object", u.GetObject()); err == nil {
+		w.Old, err = givenRequired(origins, "update.old_object", u.GetOldObject())
+	}
+	if typed = w.Object; w.Subresource == "scale" {
+		typed = w.Old
+	}
+	return w, typed, err
 }
 
 // givenRequired converts a Document of a request that must not be absent.

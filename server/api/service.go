@@ -4,8 +4,8 @@
 // messages. They store nothing. Handlers return plain errors; errors.go converts them to statuses. batch.go evaluates
 // the items of a call in parallel, and stream.go those of a stream. codec.go decodes gRPC messages.
 //
-// RegistryService is in crds.go, conversion.go, diff.go and watch.go, EvaluationService in evaluation.go and
-// PresentationService in presentation.go, table.go and discovery.go.
+// RegistryService is in crds.go, conversion.go, diff.go and watch.go, EvaluationService in evaluation.go,
+// PresentationService in presentation.go, table.go and discovery.go, and ApiServerService in api_server.go.
 package api
 
 import (
@@ -90,7 +90,9 @@ func Register(r grpc.ServiceRegistrar, o Options) {
 	f := o.faults()
 	r = registrar{r, f}
 	crdevalv1.RegisterRegistryServiceServer(r, &registryService{registry: o.Registry, limits: o.Limits, faults: f, watches: newWatchSlots(&o), visible: o.Visible})
-	crdevalv1.RegisterEvaluationServiceServer(r, &evaluationService{registry: o.Registry, limits: o.Limits, faults: f, streams: newStreamSlots(&o), scheduler: o.Scheduler})
+	evaluation := &evaluationService{registry: o.Registry, limits: o.Limits, faults: f, streams: newStreamSlots(&o), scheduler: o.Scheduler}
+	crdevalv1.RegisterEvaluationServiceServer(r, evaluation)
+	crdevalv1.RegisterApiServerServiceServer(r, &apiServerService{evaluation: evaluation})
 	etags, _ := lru.New[documentKey, string](maxETags) // fails only for a size below 1
 	crdevalv1.RegisterPresentationServiceServer(r, &presentationService{
 		registry: o.Registry, limits: o.Limits, faults: f, etags: etags, scheduler: o.Scheduler,

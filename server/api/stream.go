@@ -58,7 +58,7 @@ type streamRequest[I item] interface {
 	proto.Message
 }
 
-// A stream is a call of AdmitStream or ReadStream. One goroutine receives a message, evaluates its items and sends the
+// A stream is a call of AdmitStream, ReadStream or a stream of ApiServerService. One goroutine receives a message, evaluates its items and sends the
 // results before it receives the next message, which waits in the connection. Each additional goroutine would add tens of
 // microseconds to the latency of an item.
 type stream[M streamRequest[I], I item, R any] struct {

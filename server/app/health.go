@@ -15,6 +15,7 @@ func (a *App) setHealth(s healthv1.HealthCheckResponse_ServingStatus) {
 	a.health.SetServingStatus("", s)
 	a.health.SetServingStatus(crdevalv1.EvaluationService_ServiceDesc.ServiceName, s)
 	a.health.SetServingStatus(crdevalv1.PresentationService_ServiceDesc.ServiceName, s)
+	a.health.SetServingStatus(crdevalv1.ApiServerService_ServiceDesc.ServiceName, s)
 	a.health.SetServingStatus(crdevalv1.ServerService_ServiceDesc.ServiceName, s)
 	if s == healthv1.HealthCheckResponse_SERVING && a.registry.Following() != nil {
 		s = healthv1.HealthCheckResponse_NOT_SERVING

@@ -122,6 +122,7 @@ func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Ha
 		crdevalv1.RegisterRegistryServiceHandlerClient(ctx, g.mux, g.registry),
 		crdevalv1.RegisterEvaluationServiceHandlerClient(ctx, g.mux, g.evaluation),
 		crdevalv1.RegisterPresentationServiceHandlerClient(ctx, g.mux, crdevalv1.NewPresentationServiceClient(conn)),
+		crdevalv1.RegisterApiServerServiceHandlerClient(ctx, g.mux, crdevalv1.NewApiServerServiceClient(conn)),
 		crdevalv1.RegisterServerServiceHandlerClient(ctx, g.mux, crdevalv1.NewServerServiceClient(conn)),
 		g.handlePaths(),
 	); err != nil {

@@ -44,7 +44,7 @@ func TestAnswerSpelling(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `{"results":[{"verdict":{"allowed":false,"violations":[{"type":"FieldValueInvalid","field":"spec.<x>","message":"","detail":"","pointer":"",` +
-		`"schemaPointer":"","position":{"line":1,"column":2,"offset":"1152921504606846976"},"step":"PIPELINE_STEP_UNSPECIFIED"}],"warnings":[],"ratcheted":[],"revision":"","deletes":false,"unchanged":false,"strictErrors":[],"readsAsWritten":false,"next":[]}}]}` + "\n"
+		`"schemaPointer":"","position":{"line":1,"column":2,"offset":"1152921504606846976"},"step":"PIPELINE_STEP_UNSPECIFIED"}],"warnings":[],"ratcheted":[],"revision":"","deletes":false,"unchanged":false,"next":[]}}]}` + "\n"
 	if string(text) != want {
 		t.Errorf("got  %s\nwant %s", text, want)
 	}

@@ -149,7 +149,8 @@ func methods() []protoreflect.MethodDescriptor {
 	var all []protoreflect.MethodDescriptor
 	for _, file := range []protoreflect.FileDescriptor{
 		crdevalv1.File_crdeval_v1_registry_proto, crdevalv1.File_crdeval_v1_evaluation_proto,
-		crdevalv1.File_crdeval_v1_presentation_proto, crdevalv1.File_crdeval_v1_server_proto,
+		crdevalv1.File_crdeval_v1_presentation_proto, crdevalv1.File_crdeval_v1_apiserver_proto,
+		crdevalv1.File_crdeval_v1_server_proto,
 	} {
 		for i := range file.Services().Len() {
 			for j := range file.Services().Get(i).Methods().Len() {

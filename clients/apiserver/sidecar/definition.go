@@ -14,18 +14,47 @@ import (
 func (d *definition) Body(
 	ctx context.Context, version string, object engine.Document, o kubeserver.WriteOptions,
 ) (kubeserver.BodyVerdict, error) {
-	w := engine.Create{Version: version, Object: object}
-	v, err := d.admit(ctx, crdevalv1.AdmissionStage_ADMISSION_STAGE_BODY, w, o)
-	return kubeserver.BodyVerdict{Verdict: verdict(v), StrictErrors: v.GetStrictErrors()}, err
+	v, err := d.decodeBody(ctx, o, func(at *registration) *crdevalv1.BodyItem {
+		return &crdevalv1.BodyItem{
+			Crd: d.name, Revision: at.revision, Version: version, Write: &crdevalv1.BodyItem_Body{Body: document(object)},
+		}
+	})
+	return v.BodyVerdict, err
 }
 
 // BodyAndValidate implements apiserver.Definition.
 func (d *definition) BodyAndValidate(
 	ctx context.Context, w engine.ObjectWrite, o kubeserver.WriteOptions,
+) (kubeserver.BodyAndValidateVerdict, error) {
+	return d.decodeBody(ctx, o, func(at *registration) *crdevalv1.BodyItem {
+		m := &crdevalv1.BodyItem{Crd: d.name, Revision: at.revision}
+		switch w := w.(type) {
+		case engine.Create:
+			m.Version, m.Namespace, m.Name = w.Version, w.Namespace, w.Name
+			m.Write = &crdevalv1.BodyItem_Create{Create: creation(w)}
+		case engine.Update:
+			m.Version, m.Namespace, m.Name = w.Version, w.Namespace, w.Name
+			m.Write = &crdevalv1.BodyItem_Update{Update: update(w)}
+		}
+		return m
+	})
+}
+
+func (d *definition) decodeBody(
+	ctx context.Context, o kubeserver.WriteOptions, item func(*registration) *crdevalv1.BodyItem,
 ) (out kubeserver.BodyAndValidateVerdict, err error) {
-	v, err := d.admit(ctx, crdevalv1.AdmissionStage_ADMISSION_STAGE_BODY_AND_VALIDATE, w, o)
-	out.Verdict, out.StrictErrors = verdict(v), v.GetStrictErrors()
-	out.ValidateAccepts, out.ReadsAsWritten = v.GetValid(), v.GetReadsAsWritten()
+	b, err := call(ctx, d, func(ctx context.Context, at *registration) (*crdevalv1.DecodedBody, error) {
+		r, err := d.client.APIServer().DecodeBody(ctx, &crdevalv1.DecodeBodyRequest{
+			Context: d.evaluationContext(at, evaluationOptions(o)), Items: []*crdevalv1.BodyItem{item(at)},
+		}, d.unary...)
+		if err != nil {
+			return nil, err
+		}
+		result := r.GetResults()[0]
+		return result.GetDecoded(), status.ErrorProto(result.GetError())
+	})
+	out.Verdict, out.StrictErrors = verdict(b.GetVerdict()), b.GetStrictErrors()
+	out.ValidateAccepts, out.ReadsAsWritten = b.GetValidateAccepts(), b.GetReadsAsWritten()
 	return out, err
 }
 
@@ -33,26 +62,26 @@ func (d *definition) BodyAndValidate(
 func (d *definition) Validate(
 	ctx context.Context, w engine.ObjectWrite, o kubeserver.WriteOptions,
 ) (kubeserver.ValidateVerdict, error) {
-	v, err := d.admit(ctx, crdevalv1.AdmissionStage_ADMISSION_STAGE_VALIDATE, w, o)
-	return kubeserver.ValidateVerdict{Verdict: verdict(v), ReadsAsWritten: v.GetReadsAsWritten()}, err
-}
-
-func (d *definition) admit(
-	ctx context.Context, stage crdevalv1.AdmissionStage, w engine.ObjectWrite, o kubeserver.WriteOptions,
-) (*crdevalv1.Verdict, error) {
-	return call(ctx, d, func(ctx context.Context, at *registration) (*crdevalv1.Verdict, error) {
-		r, err := d.client.Evaluation().Admit(ctx, &crdevalv1.AdmitRequest{
-			Context: d.evaluationContext(at, &crdevalv1.EvaluationOptions{
-				FieldValidation: fieldValidations[o.FieldValidation], View: views[o.View], WithStatus: o.WithStatus,
-			}),
-			Items: []*crdevalv1.WriteItem{d.item(w, at)}, Stage: stage,
+	v, err := call(ctx, d, func(ctx context.Context, at *registration) (*crdevalv1.ValidatedObject, error) {
+		item := &crdevalv1.DecodedItem{Crd: d.name, Revision: at.revision}
+		switch w := w.(type) {
+		case engine.Create:
+			item.Version, item.Namespace, item.Name = w.Version, w.Namespace, w.Name
+			item.Write = &crdevalv1.DecodedItem_Create{Create: creation(w)}
+		case engine.Update:
+			item.Version, item.Namespace, item.Name = w.Version, w.Namespace, w.Name
+			item.Write = &crdevalv1.DecodedItem_Update{Update: update(w)}
+		}
+		r, err := d.client.APIServer().ValidateDecoded(ctx, &crdevalv1.ValidateDecodedRequest{
+			Context: d.evaluationContext(at, evaluationOptions(o)), Items: []*crdevalv1.DecodedItem{item},
 		}, d.unary...)
 		if err != nil {
 			return nil, err
 		}
 		result := r.GetResults()[0]
-		return result.GetVerdict(), status.ErrorProto(result.GetError())
+		return result.GetValidated(), status.ErrorProto(result.GetError())
 	})
+	return kubeserver.ValidateVerdict{Verdict: verdict(v.GetVerdict()), ReadsAsWritten: v.GetReadsAsWritten()}, err
 }
 
 // Read implements apiserver.Definition.

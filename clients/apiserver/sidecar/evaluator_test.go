@@ -280,7 +280,7 @@ func TestErrors(t *testing.T) {
 	} {
 		before, _, _ := e.Outages()
 		c.failing(func(method string) error {
-			if method == "Admit" {
+			if method == "ValidateDecoded" {
 				return test.err
 			}
 			return nil
@@ -336,8 +336,8 @@ func TestSharedStreams(t *testing.T) {
 		check(t, err)
 		_, err = d.Read(t.Context(), object, engine.ReadOptions{TargetVersion: "v1"})
 		check(t, err)
-		if admits, reads := c.of("Admit"), c.of("Read"); admits != test.unary || reads != test.unary {
-			t.Errorf("%d unary calls of Admit, %d of Read, want %d of each", admits, reads, test.unary)
+		if bodies, reads := c.of("DecodeBody"), c.of("Read"); bodies != test.unary || reads != test.unary {
+			t.Errorf("%d unary calls of DecodeBody, %d of Read, want %d of each", bodies, reads, test.unary)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
@@ -30,22 +31,20 @@ func (d *definition) evaluationContext(at *registration, o *crdevalv1.Evaluation
 	return &crdevalv1.EvaluationContext{Catalog: d.catalog, AtLeast: at.token, Options: o}
 }
 
-// item returns the message of a write.
-func (d *definition) item(w engine.ObjectWrite, at *registration) *crdevalv1.WriteItem {
-	m := &crdevalv1.WriteItem{Crd: d.name, Revision: at.revision}
-	switch w := w.(type) {
-	case engine.Create:
-		m.Version, m.Namespace, m.Name = w.Version, w.Namespace, w.Name
-		m.Operation = &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{
-			Object: document(w.Object), GeneratedName: w.GeneratedName,
-		}}
-	case engine.Update:
-		m.Version, m.Namespace, m.Name = w.Version, w.Namespace, w.Name
-		m.Operation = &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{
-			Object: document(w.Object), OldObject: document(w.Old), OldObjectDecoded: w.OldDecoded, Subresource: w.Subresource,
-		}}
+func evaluationOptions(o kubeserver.WriteOptions) *crdevalv1.EvaluationOptions {
+	return &crdevalv1.EvaluationOptions{
+		FieldValidation: fieldValidations[o.FieldValidation], View: views[o.View], WithStatus: o.WithStatus,
 	}
-	return m
+}
+
+func creation(w engine.Create) *crdevalv1.Create {
+	return &crdevalv1.Create{Object: document(w.Object), GeneratedName: w.GeneratedName}
+}
+
+func update(w engine.Update) *crdevalv1.Update {
+	return &crdevalv1.Update{
+		Object: document(w.Object), OldObject: document(w.Old), OldObjectDecoded: w.OldDecoded, Subresource: w.Subresource,
+	}
 }
 
 // objects returns the message of an object that is not written.

@@ -41,9 +41,9 @@ func (d *definition) SetScale(ctx context.Context, version string, object, scale
 
 // Models implements apiserver.Definition.
 func (d *definition) Models(ctx context.Context) ([]byte, error) {
-	r, err := call(ctx, d, func(ctx context.Context, at *registration) (*crdevalv1.GetOpenApiResponse, error) {
-		return d.client.Presentation().GetOpenApi(ctx, &crdevalv1.GetOpenApiRequest{
-			Catalog: d.catalog, Crd: d.name, Revision: at.revision, AtLeast: at.token, Spec: "v3", Models: true,
+	r, err := call(ctx, d, func(ctx context.Context, at *registration) (*crdevalv1.GetOpenApiModelsResponse, error) {
+		return d.client.APIServer().GetOpenApiModels(ctx, &crdevalv1.GetOpenApiModelsRequest{
+			Catalog: d.catalog, Crd: d.name, Revision: at.revision, AtLeast: at.token,
 		})
 	})
 	return r.GetDocument().GetJson(), err

@@ -187,7 +187,7 @@ func call[R any](ctx context.Context, d *definition, f func(context.Context, *re
 // loadFieldManagement loads the FieldManagement of all served versions.
 func (d *definition) loadFieldManagement(ctx context.Context) error {
 	m, err := call(ctx, d, func(ctx context.Context, at *registration) (*crdevalv1.GetFieldManagementResponse, error) {
-		return d.client.Presentation().GetFieldManagement(ctx, &crdevalv1.GetFieldManagementRequest{
+		return d.client.APIServer().GetFieldManagement(ctx, &crdevalv1.GetFieldManagementRequest{
 			Catalog: d.catalog, Crd: d.name, Revision: at.revision, AtLeast: at.token,
 		})
 	})

@@ -92,8 +92,7 @@ const (
 	ObjectView_OBJECT_VIEW_UNSPECIFIED ObjectView = 0
 	// The object, changed or not.
 	ObjectView_OBJECT_VIEW_FULL ObjectView = 1
-	// The object, only if it differs from the object that was sent. With ADMISSION_STAGE_BODY, ADMISSION_STAGE_VALIDATE
-	// and ADMISSION_STAGE_BODY_AND_VALIDATE, `changes` and hints are left out too.
+	// The object, only if it differs from the object that was sent. ApiServerService also leaves out `changes` and hints.
 	ObjectView_OBJECT_VIEW_CHANGED ObjectView = 2
 	// No object. Validate and Admit also leave out `changes` and hints. This is the cheapest response.
 	ObjectView_OBJECT_VIEW_NONE ObjectView = 3
@@ -144,7 +143,8 @@ func (ObjectView) EnumDescriptor() ([]byte, []int) {
 
 // Which part of the write path Admit runs. A server with its own mutating admission first calls ADMISSION_STAGE_DECODE.
 // It then changes the object and sets uid, creationTimestamp, managedFields and so on. Finally it calls
-// ADMISSION_STAGE_FINISH. Without a change between them, the two stages give the result of ADMISSION_STAGE_ALL.
+// ADMISSION_STAGE_FINISH. Without a change between them, the two stages give the result of ADMISSION_STAGE_ALL. A server
+// that stores objects itself calls ApiServerService instead.
 type AdmissionStage int32
 
 const (
@@ -160,21 +160,6 @@ const (
 	// status and generation, validates, runs rules, and converts to the storage version. `field_validation` has no effect.
 	// INVALID_ARGUMENT for an item with a patch.
 	AdmissionStage_ADMISSION_STAGE_FINISH AdmissionStage = 3
-	// The beginning of ADMISSION_STAGE_DECODE, for a server that decodes a body before it knows whether the write is a
-	// creation or an update. Decodes, prunes and defaults the object. Keeps all metadata, and compares neither name nor
-	// namespace with the request. Returns unknown and duplicate fields as `strict_errors`, not as warnings.
-	// INVALID_ARGUMENT for an item with `old_object`, `patch`, `subresource` or
-	// `generated_name`: the body of a write to the status is decoded like any other.
-	AdmissionStage_ADMISSION_STAGE_BODY AdmissionStage = 4
-	// ADMISSION_STAGE_FINISH without defaults and without the storage, for a server that stores the object itself. Prepares
-	// status and generation, validates, and runs rules. Call Default before, if admission or server-side apply has changed
-	// the object. Does not convert to the storage version and back, and keeps resourceVersion and selfLink. Returns neither
-	// `stored_object`, `deletes` nor `unchanged`. INVALID_ARGUMENT for an item with a patch, and with `include`.
-	AdmissionStage_ADMISSION_STAGE_VALIDATE AdmissionStage = 5
-	// ADMISSION_STAGE_BODY, and returns as `valid` whether ADMISSION_STAGE_VALIDATE would accept the decoded object. A
-	// server that does not change the object in between needs no second call. The other fields of the item are those of
-	// ADMISSION_STAGE_VALIDATE. INVALID_ARGUMENT for an item with a patch or the subresource scale, and with `include`.
-	AdmissionStage_ADMISSION_STAGE_BODY_AND_VALIDATE AdmissionStage = 6
 )
 
 // Enum value maps for AdmissionStage.
@@ -184,18 +169,12 @@ var (
 		1: "ADMISSION_STAGE_ALL",
 		2: "ADMISSION_STAGE_DECODE",
 		3: "ADMISSION_STAGE_FINISH",
-		4: "ADMISSION_STAGE_BODY",
-		5: "ADMISSION_STAGE_VALIDATE",
-		6: "ADMISSION_STAGE_BODY_AND_VALIDATE",
 	}
 	AdmissionStage_value = map[string]int32{
-		"ADMISSION_STAGE_UNSPECIFIED":       0,
-		"ADMISSION_STAGE_ALL":               1,
-		"ADMISSION_STAGE_DECODE":            2,
-		"ADMISSION_STAGE_FINISH":            3,
-		"ADMISSION_STAGE_BODY":              4,
-		"ADMISSION_STAGE_VALIDATE":          5,
-		"ADMISSION_STAGE_BODY_AND_VALIDATE": 6,
+		"ADMISSION_STAGE_UNSPECIFIED": 0,
+		"ADMISSION_STAGE_ALL":         1,
+		"ADMISSION_STAGE_DECODE":      2,
+		"ADMISSION_STAGE_FINISH":      3,
 	}
 )
 
@@ -1606,15 +1585,14 @@ type Verdict struct {
 	// The object that the API server would return, read back from storage, in the version of the request. For a write to
 	// the subresource scale it is the Scale. crdeval does not generate uid, creationTimestamp, managedFields and names:
 	// the caller sets them. resourceVersion and selfLink are absent, because the storage sets them; but
-	// ADMISSION_STAGE_DECODE, ADMISSION_STAGE_BODY, ADMISSION_STAGE_VALIDATE, ADMISSION_STAGE_BODY_AND_VALIDATE and an
-	// update with `deletes` keep what was sent. Absent if rejected, and with OBJECT_VIEW_NONE. With OBJECT_VIEW_CHANGED,
+	// ADMISSION_STAGE_DECODE and an update with `deletes` keep what was sent. Absent if rejected, and with OBJECT_VIEW_NONE. With OBJECT_VIEW_CHANGED,
 	// also absent if it is, apart from resourceVersion and selfLink, the same JSON value as the object that was sent.
 	// Validate does not return it.
 	Object *Document `protobuf:"bytes,5,opt,name=object,proto3" json:"object,omitempty"`
 	// The object that the API server would store, in the storage version. Absent if it is the same JSON value as
 	// `object`, even if `view` leaves `object` out, and with OBJECT_VIEW_NONE. Always present for a write to the
-	// subresource scale. It has no resourceVersion and no selfLink. Validate, ADMISSION_STAGE_DECODE,
-	// ADMISSION_STAGE_BODY, ADMISSION_STAGE_VALIDATE and ADMISSION_STAGE_BODY_AND_VALIDATE do not return it.
+	// subresource scale. It has no resourceVersion and no selfLink. Validate and
+	// ADMISSION_STAGE_DECODE do not return it.
 	StoredObject *Document `protobuf:"bytes,6,opt,name=stored_object,json=storedObject,proto3" json:"stored_object,omitempty"`
 	// The fields that decoding removed and the defaults that it added. Absent if nothing changed, and with
 	// OBJECT_VIEW_NONE.
@@ -1639,23 +1617,10 @@ type Verdict struct {
 	// resourceVersion. Differences of resourceVersion and selfLink do not count, nor does the order of keys. With
 	// `old_object_decoded`, the stored bytes are unknown: then it is true if nothing changes in the version of the request.
 	Unchanged bool `protobuf:"varint,14,opt,name=unchanged,proto3" json:"unchanged,omitempty"`
-	// With ADMISSION_STAGE_BODY and ADMISSION_STAGE_BODY_AND_VALIDATE: the errors of strict decoding, which are duplicate
-	// fields, then unknown ones. Empty with FIELD_VALIDATION_IGNORE.
-	StrictErrors []string `protobuf:"bytes,15,rep,name=strict_errors,json=strictErrors,proto3" json:"strict_errors,omitempty"`
-	// With ADMISSION_STAGE_VALIDATE: whether the storage version is that of the request, and Read of `object` returns
-	// `object`. False if that is unknown. With ADMISSION_STAGE_BODY_AND_VALIDATE, it applies to the object of
-	// ADMISSION_STAGE_VALIDATE, and is false unless `valid` is true.
-	ReadsAsWritten bool `protobuf:"varint,16,opt,name=reads_as_written,json=readsAsWritten,proto3" json:"reads_as_written,omitempty"`
-	// With ADMISSION_STAGE_BODY_AND_VALIDATE: true if ADMISSION_STAGE_VALIDATE accepts `object` with these `warnings`, and
-	// changes only its status and metadata as the strategy of an API server does. This holds for every well-formed value
-	// of the uid, the times, the generation, the namespace and the managed fields that a server sets. For an update, it
-	// holds only while the stored object is `old_object`: compare the resourceVersion. Absent if the result is unknown:
-	// then call ADMISSION_STAGE_VALIDATE.
-	Valid *bool `protobuf:"varint,17,opt,name=valid,proto3,oneof" json:"valid,omitempty"`
 	// With FIELD_VALIDATION_STRICT and ADMISSION_STAGE_ALL: the violations that remain once the unknown and duplicate
 	// fields are fixed for which the object is rejected. They are not a part of the rejection. Empty for an update of a CRD
 	// that converts with a webhook.
-	Next          []*Violation `protobuf:"bytes,18,rep,name=next,proto3" json:"next,omitempty"`
+	Next          []*Violation `protobuf:"bytes,15,rep,name=next,proto3" json:"next,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1784,27 +1749,6 @@ func (x *Verdict) GetPresentation() *ObjectPresentation {
 func (x *Verdict) GetUnchanged() bool {
 	if x != nil {
 		return x.Unchanged
-	}
-	return false
-}
-
-func (x *Verdict) GetStrictErrors() []string {
-	if x != nil {
-		return x.StrictErrors
-	}
-	return nil
-}
-
-func (x *Verdict) GetReadsAsWritten() bool {
-	if x != nil {
-		return x.ReadsAsWritten
-	}
-	return false
-}
-
-func (x *Verdict) GetValid() bool {
-	if x != nil && x.Valid != nil {
-		return *x.Valid
 	}
 	return false
 }
@@ -3121,7 +3065,7 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\n" +
 	"RuleTraces\x12-\n" +
 	"\x06traces\x18\x01 \x03(\v2\x15.crdeval.v1.RuleTraceR\x06traces\x12\x18\n" +
-	"\aomitted\x18\x02 \x01(\x05R\aomitted\"\xb8\x06\n" +
+	"\aomitted\x18\x02 \x01(\x05R\aomitted\"\xc4\x05\n" +
 	"\aVerdict\x12\x18\n" +
 	"\aallowed\x18\x01 \x01(\bR\aallowed\x123\n" +
 	"\trejection\x18\x02 \x01(\v2\x15.crdeval.v1.RejectionR\trejection\x125\n" +
@@ -3141,12 +3085,8 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\n" +
 	"old_object\x18\f \x01(\v2\x14.crdeval.v1.DocumentR\toldObject\x12B\n" +
 	"\fpresentation\x18\r \x01(\v2\x1e.crdeval.v1.ObjectPresentationR\fpresentation\x12\x1c\n" +
-	"\tunchanged\x18\x0e \x01(\bR\tunchanged\x12#\n" +
-	"\rstrict_errors\x18\x0f \x03(\tR\fstrictErrors\x12(\n" +
-	"\x10reads_as_written\x18\x10 \x01(\bR\x0ereadsAsWritten\x12\x19\n" +
-	"\x05valid\x18\x11 \x01(\bH\x00R\x05valid\x88\x01\x01\x12)\n" +
-	"\x04next\x18\x12 \x03(\v2\x15.crdeval.v1.ViolationR\x04nextB\b\n" +
-	"\x06_valid\"\x8d\x03\n" +
+	"\tunchanged\x18\x0e \x01(\bR\tunchanged\x12)\n" +
+	"\x04next\x18\x0f \x03(\v2\x15.crdeval.v1.ViolationR\x04next\"\x8d\x03\n" +
 	"\x11TransformedObject\x12,\n" +
 	"\x06object\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x123\n" +
 	"\achanges\x18\x02 \x01(\v2\x19.crdeval.v1.ObjectChangesR\achanges\x12/\n" +
@@ -3232,15 +3172,12 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\x17OBJECT_VIEW_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10OBJECT_VIEW_FULL\x10\x01\x12\x17\n" +
 	"\x13OBJECT_VIEW_CHANGED\x10\x02\x12\x14\n" +
-	"\x10OBJECT_VIEW_NONE\x10\x03*\xe1\x01\n" +
+	"\x10OBJECT_VIEW_NONE\x10\x03*\x82\x01\n" +
 	"\x0eAdmissionStage\x12\x1f\n" +
 	"\x1bADMISSION_STAGE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13ADMISSION_STAGE_ALL\x10\x01\x12\x1a\n" +
 	"\x16ADMISSION_STAGE_DECODE\x10\x02\x12\x1a\n" +
-	"\x16ADMISSION_STAGE_FINISH\x10\x03\x12\x18\n" +
-	"\x14ADMISSION_STAGE_BODY\x10\x04\x12\x1c\n" +
-	"\x18ADMISSION_STAGE_VALIDATE\x10\x05\x12%\n" +
-	"!ADMISSION_STAGE_BODY_AND_VALIDATE\x10\x06*g\n" +
+	"\x16ADMISSION_STAGE_FINISH\x10\x03*g\n" +
 	"\tTraceMode\x12\x1a\n" +
 	"\x16TRACE_MODE_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fTRACE_MODE_NONE\x10\x01\x12\x15\n" +
@@ -3452,7 +3389,6 @@ func file_crdeval_v1_evaluation_proto_init() {
 		(*WriteItem_Update)(nil),
 		(*WriteItem_Patch)(nil),
 	}
-	file_crdeval_v1_evaluation_proto_msgTypes[14].OneofWrappers = []any{}
 	file_crdeval_v1_evaluation_proto_msgTypes[16].OneofWrappers = []any{
 		(*VerdictResult_Verdict)(nil),
 		(*VerdictResult_Error)(nil),

@@ -1079,10 +1079,7 @@ type GetOpenApiRequest struct {
 	Crd string `protobuf:"bytes,7,opt,name=crd,proto3" json:"crd,omitempty"`
 	// A revision of `crd` that this catalog keeps. Errors: INVALID_ARGUMENT without `crd`; REVISION_NOT_FOUND. Default: the
 	// current revision.
-	Revision string `protobuf:"bytes,8,opt,name=revision,proto3" json:"revision,omitempty"`
-	// Return one v3 document of all versions of `crd`, also of those that are not served. An API server tracks the owners
-	// of fields with these schemas. INVALID_ARGUMENT without `crd`, with `group`, and for v2. Default: false.
-	Models        bool `protobuf:"varint,9,opt,name=models,proto3" json:"models,omitempty"`
+	Revision      string `protobuf:"bytes,8,opt,name=revision,proto3" json:"revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1171,13 +1168,6 @@ func (x *GetOpenApiRequest) GetRevision() string {
 		return x.Revision
 	}
 	return ""
-}
-
-func (x *GetOpenApiRequest) GetModels() bool {
-	if x != nil {
-		return x.Models
-	}
-	return false
 }
 
 // Response of GetOpenApi.
@@ -1533,328 +1523,6 @@ func (x *GetCrdObjectResponse) GetEtag() string {
 	return ""
 }
 
-// Request of GetFieldManagement.
-type GetFieldManagementRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name of the catalog. Required.
-	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
-	// The name of the CRD: crontabs.stable.example.com. Required.
-	Crd string `protobuf:"bytes,2,opt,name=crd,proto3" json:"crd,omitempty"`
-	// One version. Default: every version that the CRD serves.
-	Version string `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
-	// A revision of the CRD that this catalog keeps. Default: the current revision. Error: REVISION_NOT_FOUND.
-	Revision string `protobuf:"bytes,4,opt,name=revision,proto3" json:"revision,omitempty"`
-	// The token of a write. The call uses a state of the catalog that includes this write. See EvaluationContext.at_least.
-	AtLeast       string `protobuf:"bytes,5,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetFieldManagementRequest) Reset() {
-	*x = GetFieldManagementRequest{}
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[17]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetFieldManagementRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetFieldManagementRequest) ProtoMessage() {}
-
-func (x *GetFieldManagementRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[17]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetFieldManagementRequest.ProtoReflect.Descriptor instead.
-func (*GetFieldManagementRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{17}
-}
-
-func (x *GetFieldManagementRequest) GetCatalog() string {
-	if x != nil {
-		return x.Catalog
-	}
-	return ""
-}
-
-func (x *GetFieldManagementRequest) GetCrd() string {
-	if x != nil {
-		return x.Crd
-	}
-	return ""
-}
-
-func (x *GetFieldManagementRequest) GetVersion() string {
-	if x != nil {
-		return x.Version
-	}
-	return ""
-}
-
-func (x *GetFieldManagementRequest) GetRevision() string {
-	if x != nil {
-		return x.Revision
-	}
-	return ""
-}
-
-func (x *GetFieldManagementRequest) GetAtLeast() string {
-	if x != nil {
-		return x.AtLeast
-	}
-	return ""
-}
-
-// The fields that a write resets. A manager that applies these fields does not own them afterwards.
-type ResetFields struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The target of the write: "" for the object itself, or status. A write to scale resets no fields.
-	Subresource string `protobuf:"bytes,1,opt,name=subresource,proto3" json:"subresource,omitempty"`
-	// The group and version of the managed fields: stable.example.com/v1.
-	ApiVersion string `protobuf:"bytes,2,opt,name=api_version,json=apiVersion,proto3" json:"api_version,omitempty"`
-	// The set of fields in the format FieldsV1 of managedFields: {"f:status":{}}.
-	Fields        *Document `protobuf:"bytes,3,opt,name=fields,proto3" json:"fields,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ResetFields) Reset() {
-	*x = ResetFields{}
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[18]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ResetFields) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ResetFields) ProtoMessage() {}
-
-func (x *ResetFields) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[18]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ResetFields.ProtoReflect.Descriptor instead.
-func (*ResetFields) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{18}
-}
-
-func (x *ResetFields) GetSubresource() string {
-	if x != nil {
-		return x.Subresource
-	}
-	return ""
-}
-
-func (x *ResetFields) GetApiVersion() string {
-	if x != nil {
-		return x.ApiVersion
-	}
-	return ""
-}
-
-func (x *ResetFields) GetFields() *Document {
-	if x != nil {
-		return x.Fields
-	}
-	return nil
-}
-
-// The path of the replicas that a scale of one version owns.
-type ReplicasPath struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The group and version: stable.example.com/v1.
-	ApiVersion string `protobuf:"bytes,1,opt,name=api_version,json=apiVersion,proto3" json:"api_version,omitempty"`
-	// The field names of the path: spec, replicas. Empty if the version declares no scale.
-	Fields        []string `protobuf:"bytes,2,rep,name=fields,proto3" json:"fields,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ReplicasPath) Reset() {
-	*x = ReplicasPath{}
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[19]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ReplicasPath) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ReplicasPath) ProtoMessage() {}
-
-func (x *ReplicasPath) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[19]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ReplicasPath.ProtoReflect.Descriptor instead.
-func (*ReplicasPath) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{19}
-}
-
-func (x *ReplicasPath) GetApiVersion() string {
-	if x != nil {
-		return x.ApiVersion
-	}
-	return ""
-}
-
-func (x *ReplicasPath) GetFields() []string {
-	if x != nil {
-		return x.Fields
-	}
-	return nil
-}
-
-// The reset fields of one version.
-type VersionFieldManagement struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The group and version, as managedFields spell it: stable.example.com/v1.
-	ApiVersion string `protobuf:"bytes,1,opt,name=api_version,json=apiVersion,proto3" json:"api_version,omitempty"`
-	// The reset fields of writes to the object, then those of writes to its status. Empty if the version declares no
-	// status.
-	ResetFields   []*ResetFields `protobuf:"bytes,2,rep,name=reset_fields,json=resetFields,proto3" json:"reset_fields,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *VersionFieldManagement) Reset() {
-	*x = VersionFieldManagement{}
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[20]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *VersionFieldManagement) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*VersionFieldManagement) ProtoMessage() {}
-
-func (x *VersionFieldManagement) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[20]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use VersionFieldManagement.ProtoReflect.Descriptor instead.
-func (*VersionFieldManagement) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{20}
-}
-
-func (x *VersionFieldManagement) GetApiVersion() string {
-	if x != nil {
-		return x.ApiVersion
-	}
-	return ""
-}
-
-func (x *VersionFieldManagement) GetResetFields() []*ResetFields {
-	if x != nil {
-		return x.ResetFields
-	}
-	return nil
-}
-
-// Response of GetFieldManagement.
-type GetFieldManagementResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The versions, in Kubernetes' order of priority.
-	Versions []*VersionFieldManagement `protobuf:"bytes,1,rep,name=versions,proto3" json:"versions,omitempty"`
-	// One path for each version of the CRD, in the order of the manifest. API servers use these mappings to translate the
-	// managed fields of a scale.
-	ReplicasPaths []*ReplicasPath `protobuf:"bytes,2,rep,name=replicas_paths,json=replicasPaths,proto3" json:"replicas_paths,omitempty"`
-	// The revision of the CRD that was used.
-	Revision      string `protobuf:"bytes,3,opt,name=revision,proto3" json:"revision,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetFieldManagementResponse) Reset() {
-	*x = GetFieldManagementResponse{}
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[21]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetFieldManagementResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetFieldManagementResponse) ProtoMessage() {}
-
-func (x *GetFieldManagementResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[21]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetFieldManagementResponse.ProtoReflect.Descriptor instead.
-func (*GetFieldManagementResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{21}
-}
-
-func (x *GetFieldManagementResponse) GetVersions() []*VersionFieldManagement {
-	if x != nil {
-		return x.Versions
-	}
-	return nil
-}
-
-func (x *GetFieldManagementResponse) GetReplicasPaths() []*ReplicasPath {
-	if x != nil {
-		return x.ReplicasPaths
-	}
-	return nil
-}
-
-func (x *GetFieldManagementResponse) GetRevision() string {
-	if x != nil {
-		return x.Revision
-	}
-	return ""
-}
-
 // Request of Explain.
 type ExplainRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1879,7 +1547,7 @@ type ExplainRequest struct {
 
 func (x *ExplainRequest) Reset() {
 	*x = ExplainRequest{}
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[22]
+	mi := &file_crdeval_v1_presentation_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1891,7 +1559,7 @@ func (x *ExplainRequest) String() string {
 func (*ExplainRequest) ProtoMessage() {}
 
 func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[22]
+	mi := &file_crdeval_v1_presentation_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1904,7 +1572,7 @@ func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainRequest.ProtoReflect.Descriptor instead.
 func (*ExplainRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{22}
+	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ExplainRequest) GetCatalog() string {
@@ -1960,7 +1628,7 @@ type ExplainResponse struct {
 
 func (x *ExplainResponse) Reset() {
 	*x = ExplainResponse{}
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[23]
+	mi := &file_crdeval_v1_presentation_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1972,7 +1640,7 @@ func (x *ExplainResponse) String() string {
 func (*ExplainResponse) ProtoMessage() {}
 
 func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[23]
+	mi := &file_crdeval_v1_presentation_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1985,7 +1653,7 @@ func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainResponse.ProtoReflect.Descriptor instead.
 func (*ExplainResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{23}
+	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ExplainResponse) GetText() string {
@@ -2078,7 +1746,7 @@ const file_crdeval_v1_presentation_proto_rawDesc = "" +
 	"\bwarnings\x18\x04 \x03(\v2\x13.crdeval.v1.WarningR\bwarnings\x125\n" +
 	"\n" +
 	"violations\x18\x05 \x03(\v2\x15.crdeval.v1.ViolationR\n" +
-	"violations\"\xf6\x01\n" +
+	"violations\"\xde\x01\n" +
 	"\x11GetOpenApiRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x12\n" +
 	"\x04spec\x18\x02 \x01(\tR\x04spec\x12\x14\n" +
@@ -2087,8 +1755,7 @@ const file_crdeval_v1_presentation_proto_rawDesc = "" +
 	"\bat_least\x18\x05 \x01(\tR\aatLeast\x12\"\n" +
 	"\rif_none_match\x18\x06 \x01(\tR\vifNoneMatch\x12\x10\n" +
 	"\x03crd\x18\a \x01(\tR\x03crd\x12\x1a\n" +
-	"\brevision\x18\b \x01(\tR\brevision\x12\x16\n" +
-	"\x06models\x18\t \x01(\bR\x06models\"Z\n" +
+	"\brevision\x18\b \x01(\tR\brevision\"Z\n" +
 	"\x12GetOpenApiResponse\x120\n" +
 	"\bdocument\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\bdocument\x12\x12\n" +
 	"\x04etag\x18\x02 \x01(\tR\x04etag\"\xe8\x01\n" +
@@ -2113,30 +1780,7 @@ const file_crdeval_v1_presentation_proto_rawDesc = "" +
 	"\rif_none_match\x18\x04 \x01(\tR\vifNoneMatch\"\\\n" +
 	"\x14GetCrdObjectResponse\x120\n" +
 	"\bdocument\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\bdocument\x12\x12\n" +
-	"\x04etag\x18\x02 \x01(\tR\x04etag\"\x98\x01\n" +
-	"\x19GetFieldManagementRequest\x12\x18\n" +
-	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x10\n" +
-	"\x03crd\x18\x02 \x01(\tR\x03crd\x12\x18\n" +
-	"\aversion\x18\x03 \x01(\tR\aversion\x12\x1a\n" +
-	"\brevision\x18\x04 \x01(\tR\brevision\x12\x19\n" +
-	"\bat_least\x18\x05 \x01(\tR\aatLeast\"~\n" +
-	"\vResetFields\x12 \n" +
-	"\vsubresource\x18\x01 \x01(\tR\vsubresource\x12\x1f\n" +
-	"\vapi_version\x18\x02 \x01(\tR\n" +
-	"apiVersion\x12,\n" +
-	"\x06fields\x18\x03 \x01(\v2\x14.crdeval.v1.DocumentR\x06fields\"G\n" +
-	"\fReplicasPath\x12\x1f\n" +
-	"\vapi_version\x18\x01 \x01(\tR\n" +
-	"apiVersion\x12\x16\n" +
-	"\x06fields\x18\x02 \x03(\tR\x06fields\"u\n" +
-	"\x16VersionFieldManagement\x12\x1f\n" +
-	"\vapi_version\x18\x01 \x01(\tR\n" +
-	"apiVersion\x12:\n" +
-	"\freset_fields\x18\x02 \x03(\v2\x17.crdeval.v1.ResetFieldsR\vresetFields\"\xb9\x01\n" +
-	"\x1aGetFieldManagementResponse\x12>\n" +
-	"\bversions\x18\x01 \x03(\v2\".crdeval.v1.VersionFieldManagementR\bversions\x12?\n" +
-	"\x0ereplicas_paths\x18\x02 \x03(\v2\x18.crdeval.v1.ReplicasPathR\rreplicasPaths\x12\x1a\n" +
-	"\brevision\x18\x03 \x01(\tR\brevision\"\xb5\x01\n" +
+	"\x04etag\x18\x02 \x01(\tR\x04etag\"\xb5\x01\n" +
 	"\x0eExplainRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x1f\n" +
@@ -2151,7 +1795,8 @@ const file_crdeval_v1_presentation_proto_rawDesc = "" +
 	"\x16ROW_OBJECT_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fROW_OBJECT_NONE\x10\x01\x12\x17\n" +
 	"\x13ROW_OBJECT_METADATA\x10\x02\x12\x15\n" +
-	"\x11ROW_OBJECT_OBJECT\x10\x032\xa4\v\n" +
+	"\x11ROW_OBJECT_OBJECT\x10\x032\x83\n" +
+	"\n" +
 	"\x13PresentationService\x12t\n" +
 	"\x05Table\x12\x18.crdeval.v1.TableRequest\x1a\x19.crdeval.v1.TableResponse\"6\x82\xd3\xe4\x93\x020:\x01*b\x05table\"$/v1/catalogs/{context.catalog}:table\x12\x89\x01\n" +
 	"\fSelectFields\x12\x1f.crdeval.v1.SelectFieldsRequest\x1a .crdeval.v1.SelectFieldsResponse\"6\x82\xd3\xe4\x93\x020:\x01*\"+/v1/catalogs/{context.catalog}:selectFields\x12\x80\x01\n" +
@@ -2160,8 +1805,7 @@ const file_crdeval_v1_presentation_proto_rawDesc = "" +
 	"\n" +
 	"GetOpenApi\x12\x1d.crdeval.v1.GetOpenApiRequest\x1a\x1e.crdeval.v1.GetOpenApiResponse\"\x81\x01\x82\xd3\xe4\x93\x02{ZHb\bdocument\x12</v1/catalogs/{catalog}/openapi/{spec}/apis/{group}/{version}b\bdocument\x12%/v1/catalogs/{catalog}/openapi/{spec}\x12\xe2\x01\n" +
 	"\bDiscover\x12\x1b.crdeval.v1.DiscoverRequest\x1a\x1c.crdeval.v1.DiscoverResponse\"\x9a\x01\x82\xd3\xe4\x93\x02\x93\x01Z/b\bdocument\x12#/v1/catalogs/{catalog}/apis/{group}Z9b\bdocument\x12-/v1/catalogs/{catalog}/apis/{group}/{version}b\bdocument\x12\x1b/v1/catalogs/{catalog}/apis\x12\xb8\x01\n" +
-	"\fGetCrdObject\x12\x1f.crdeval.v1.GetCrdObjectRequest\x1a .crdeval.v1.GetCrdObjectResponse\"e\x82\xd3\xe4\x93\x02_b\bdocument\x12S/v1/catalogs/{catalog}/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{crd}\x12\x9e\x01\n" +
-	"\x12GetFieldManagement\x12%.crdeval.v1.GetFieldManagementRequest\x1a&.crdeval.v1.GetFieldManagementResponse\"9\x82\xd3\xe4\x93\x023\x121/v1/catalogs/{catalog}/crds/{crd}:fieldManagement\x12q\n" +
+	"\fGetCrdObject\x12\x1f.crdeval.v1.GetCrdObjectRequest\x1a .crdeval.v1.GetCrdObjectResponse\"e\x82\xd3\xe4\x93\x02_b\bdocument\x12S/v1/catalogs/{catalog}/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{crd}\x12q\n" +
 	"\aExplain\x12\x1a.crdeval.v1.ExplainRequest\x1a\x1b.crdeval.v1.ExplainResponse\"-\x82\xd3\xe4\x93\x02'\x12%/v1/catalogs/{catalog}/explain/{path}BH\n" +
 	"\rio.crdeval.v1P\x01Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
 
@@ -2178,98 +1822,87 @@ func file_crdeval_v1_presentation_proto_rawDescGZIP() []byte {
 }
 
 var file_crdeval_v1_presentation_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_crdeval_v1_presentation_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_crdeval_v1_presentation_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_crdeval_v1_presentation_proto_goTypes = []any{
-	(RowObject)(0),                     // 0: crdeval.v1.RowObject
-	(*TableText)(nil),                  // 1: crdeval.v1.TableText
-	(*TableRequest)(nil),               // 2: crdeval.v1.TableRequest
-	(*TableResponse)(nil),              // 3: crdeval.v1.TableResponse
-	(*SelectFieldsRequest)(nil),        // 4: crdeval.v1.SelectFieldsRequest
-	(*SelectedFields)(nil),             // 5: crdeval.v1.SelectedFields
-	(*SelectFieldsResult)(nil),         // 6: crdeval.v1.SelectFieldsResult
-	(*SelectFieldsResponse)(nil),       // 7: crdeval.v1.SelectFieldsResponse
-	(*GetScaleRequest)(nil),            // 8: crdeval.v1.GetScaleRequest
-	(*GetScaleResponse)(nil),           // 9: crdeval.v1.GetScaleResponse
-	(*SetScaleRequest)(nil),            // 10: crdeval.v1.SetScaleRequest
-	(*SetScaleResponse)(nil),           // 11: crdeval.v1.SetScaleResponse
-	(*GetOpenApiRequest)(nil),          // 12: crdeval.v1.GetOpenApiRequest
-	(*GetOpenApiResponse)(nil),         // 13: crdeval.v1.GetOpenApiResponse
-	(*DiscoverRequest)(nil),            // 14: crdeval.v1.DiscoverRequest
-	(*DiscoverResponse)(nil),           // 15: crdeval.v1.DiscoverResponse
-	(*GetCrdObjectRequest)(nil),        // 16: crdeval.v1.GetCrdObjectRequest
-	(*GetCrdObjectResponse)(nil),       // 17: crdeval.v1.GetCrdObjectResponse
-	(*GetFieldManagementRequest)(nil),  // 18: crdeval.v1.GetFieldManagementRequest
-	(*ResetFields)(nil),                // 19: crdeval.v1.ResetFields
-	(*ReplicasPath)(nil),               // 20: crdeval.v1.ReplicasPath
-	(*VersionFieldManagement)(nil),     // 21: crdeval.v1.VersionFieldManagement
-	(*GetFieldManagementResponse)(nil), // 22: crdeval.v1.GetFieldManagementResponse
-	(*ExplainRequest)(nil),             // 23: crdeval.v1.ExplainRequest
-	(*ExplainResponse)(nil),            // 24: crdeval.v1.ExplainResponse
-	(*EvaluationContext)(nil),          // 25: crdeval.v1.EvaluationContext
-	(*Document)(nil),                   // 26: crdeval.v1.Document
-	(*timestamppb.Timestamp)(nil),      // 27: google.protobuf.Timestamp
-	(*Rejection)(nil),                  // 28: crdeval.v1.Rejection
-	(*SelectableField)(nil),            // 29: crdeval.v1.SelectableField
-	(*status.Status)(nil),              // 30: google.rpc.Status
-	(*Warning)(nil),                    // 31: crdeval.v1.Warning
-	(*Violation)(nil),                  // 32: crdeval.v1.Violation
+	(RowObject)(0),                // 0: crdeval.v1.RowObject
+	(*TableText)(nil),             // 1: crdeval.v1.TableText
+	(*TableRequest)(nil),          // 2: crdeval.v1.TableRequest
+	(*TableResponse)(nil),         // 3: crdeval.v1.TableResponse
+	(*SelectFieldsRequest)(nil),   // 4: crdeval.v1.SelectFieldsRequest
+	(*SelectedFields)(nil),        // 5: crdeval.v1.SelectedFields
+	(*SelectFieldsResult)(nil),    // 6: crdeval.v1.SelectFieldsResult
+	(*SelectFieldsResponse)(nil),  // 7: crdeval.v1.SelectFieldsResponse
+	(*GetScaleRequest)(nil),       // 8: crdeval.v1.GetScaleRequest
+	(*GetScaleResponse)(nil),      // 9: crdeval.v1.GetScaleResponse
+	(*SetScaleRequest)(nil),       // 10: crdeval.v1.SetScaleRequest
+	(*SetScaleResponse)(nil),      // 11: crdeval.v1.SetScaleResponse
+	(*GetOpenApiRequest)(nil),     // 12: crdeval.v1.GetOpenApiRequest
+	(*GetOpenApiResponse)(nil),    // 13: crdeval.v1.GetOpenApiResponse
+	(*DiscoverRequest)(nil),       // 14: crdeval.v1.DiscoverRequest
+	(*DiscoverResponse)(nil),      // 15: crdeval.v1.DiscoverResponse
+	(*GetCrdObjectRequest)(nil),   // 16: crdeval.v1.GetCrdObjectRequest
+	(*GetCrdObjectResponse)(nil),  // 17: crdeval.v1.GetCrdObjectResponse
+	(*ExplainRequest)(nil),        // 18: crdeval.v1.ExplainRequest
+	(*ExplainResponse)(nil),       // 19: crdeval.v1.ExplainResponse
+	(*EvaluationContext)(nil),     // 20: crdeval.v1.EvaluationContext
+	(*Document)(nil),              // 21: crdeval.v1.Document
+	(*timestamppb.Timestamp)(nil), // 22: google.protobuf.Timestamp
+	(*Rejection)(nil),             // 23: crdeval.v1.Rejection
+	(*SelectableField)(nil),       // 24: crdeval.v1.SelectableField
+	(*status.Status)(nil),         // 25: google.rpc.Status
+	(*Warning)(nil),               // 26: crdeval.v1.Warning
+	(*Violation)(nil),             // 27: crdeval.v1.Violation
 }
 var file_crdeval_v1_presentation_proto_depIdxs = []int32{
-	25, // 0: crdeval.v1.TableRequest.context:type_name -> crdeval.v1.EvaluationContext
-	26, // 1: crdeval.v1.TableRequest.objects:type_name -> crdeval.v1.Document
-	27, // 2: crdeval.v1.TableRequest.now:type_name -> google.protobuf.Timestamp
+	20, // 0: crdeval.v1.TableRequest.context:type_name -> crdeval.v1.EvaluationContext
+	21, // 1: crdeval.v1.TableRequest.objects:type_name -> crdeval.v1.Document
+	22, // 2: crdeval.v1.TableRequest.now:type_name -> google.protobuf.Timestamp
 	0,  // 3: crdeval.v1.TableRequest.row_object:type_name -> crdeval.v1.RowObject
 	1,  // 4: crdeval.v1.TableRequest.text:type_name -> crdeval.v1.TableText
-	26, // 5: crdeval.v1.TableResponse.table:type_name -> crdeval.v1.Document
-	28, // 6: crdeval.v1.TableResponse.rejection:type_name -> crdeval.v1.Rejection
-	25, // 7: crdeval.v1.SelectFieldsRequest.context:type_name -> crdeval.v1.EvaluationContext
-	26, // 8: crdeval.v1.SelectFieldsRequest.objects:type_name -> crdeval.v1.Document
-	29, // 9: crdeval.v1.SelectedFields.fields:type_name -> crdeval.v1.SelectableField
+	21, // 5: crdeval.v1.TableResponse.table:type_name -> crdeval.v1.Document
+	23, // 6: crdeval.v1.TableResponse.rejection:type_name -> crdeval.v1.Rejection
+	20, // 7: crdeval.v1.SelectFieldsRequest.context:type_name -> crdeval.v1.EvaluationContext
+	21, // 8: crdeval.v1.SelectFieldsRequest.objects:type_name -> crdeval.v1.Document
+	24, // 9: crdeval.v1.SelectedFields.fields:type_name -> crdeval.v1.SelectableField
 	5,  // 10: crdeval.v1.SelectFieldsResult.selected:type_name -> crdeval.v1.SelectedFields
-	30, // 11: crdeval.v1.SelectFieldsResult.error:type_name -> google.rpc.Status
+	25, // 11: crdeval.v1.SelectFieldsResult.error:type_name -> google.rpc.Status
 	6,  // 12: crdeval.v1.SelectFieldsResponse.results:type_name -> crdeval.v1.SelectFieldsResult
-	28, // 13: crdeval.v1.SelectFieldsResponse.rejection:type_name -> crdeval.v1.Rejection
-	25, // 14: crdeval.v1.GetScaleRequest.context:type_name -> crdeval.v1.EvaluationContext
-	26, // 15: crdeval.v1.GetScaleRequest.object:type_name -> crdeval.v1.Document
-	26, // 16: crdeval.v1.GetScaleResponse.scale:type_name -> crdeval.v1.Document
-	28, // 17: crdeval.v1.GetScaleResponse.rejection:type_name -> crdeval.v1.Rejection
-	25, // 18: crdeval.v1.SetScaleRequest.context:type_name -> crdeval.v1.EvaluationContext
-	26, // 19: crdeval.v1.SetScaleRequest.object:type_name -> crdeval.v1.Document
-	26, // 20: crdeval.v1.SetScaleRequest.scale:type_name -> crdeval.v1.Document
-	26, // 21: crdeval.v1.SetScaleResponse.object:type_name -> crdeval.v1.Document
-	28, // 22: crdeval.v1.SetScaleResponse.rejection:type_name -> crdeval.v1.Rejection
-	31, // 23: crdeval.v1.SetScaleResponse.warnings:type_name -> crdeval.v1.Warning
-	32, // 24: crdeval.v1.SetScaleResponse.violations:type_name -> crdeval.v1.Violation
-	26, // 25: crdeval.v1.GetOpenApiResponse.document:type_name -> crdeval.v1.Document
-	26, // 26: crdeval.v1.DiscoverResponse.document:type_name -> crdeval.v1.Document
-	26, // 27: crdeval.v1.GetCrdObjectResponse.document:type_name -> crdeval.v1.Document
-	26, // 28: crdeval.v1.ResetFields.fields:type_name -> crdeval.v1.Document
-	19, // 29: crdeval.v1.VersionFieldManagement.reset_fields:type_name -> crdeval.v1.ResetFields
-	21, // 30: crdeval.v1.GetFieldManagementResponse.versions:type_name -> crdeval.v1.VersionFieldManagement
-	20, // 31: crdeval.v1.GetFieldManagementResponse.replicas_paths:type_name -> crdeval.v1.ReplicasPath
-	2,  // 32: crdeval.v1.PresentationService.Table:input_type -> crdeval.v1.TableRequest
-	4,  // 33: crdeval.v1.PresentationService.SelectFields:input_type -> crdeval.v1.SelectFieldsRequest
-	8,  // 34: crdeval.v1.PresentationService.GetScale:input_type -> crdeval.v1.GetScaleRequest
-	10, // 35: crdeval.v1.PresentationService.SetScale:input_type -> crdeval.v1.SetScaleRequest
-	12, // 36: crdeval.v1.PresentationService.GetOpenApi:input_type -> crdeval.v1.GetOpenApiRequest
-	14, // 37: crdeval.v1.PresentationService.Discover:input_type -> crdeval.v1.DiscoverRequest
-	16, // 38: crdeval.v1.PresentationService.GetCrdObject:input_type -> crdeval.v1.GetCrdObjectRequest
-	18, // 39: crdeval.v1.PresentationService.GetFieldManagement:input_type -> crdeval.v1.GetFieldManagementRequest
-	23, // 40: crdeval.v1.PresentationService.Explain:input_type -> crdeval.v1.ExplainRequest
-	3,  // 41: crdeval.v1.PresentationService.Table:output_type -> crdeval.v1.TableResponse
-	7,  // 42: crdeval.v1.PresentationService.SelectFields:output_type -> crdeval.v1.SelectFieldsResponse
-	9,  // 43: crdeval.v1.PresentationService.GetScale:output_type -> crdeval.v1.GetScaleResponse
-	11, // 44: crdeval.v1.PresentationService.SetScale:output_type -> crdeval.v1.SetScaleResponse
-	13, // 45: crdeval.v1.PresentationService.GetOpenApi:output_type -> crdeval.v1.GetOpenApiResponse
-	15, // 46: crdeval.v1.PresentationService.Discover:output_type -> crdeval.v1.DiscoverResponse
-	17, // 47: crdeval.v1.PresentationService.GetCrdObject:output_type -> crdeval.v1.GetCrdObjectResponse
-	22, // 48: crdeval.v1.PresentationService.GetFieldManagement:output_type -> crdeval.v1.GetFieldManagementResponse
-	24, // 49: crdeval.v1.PresentationService.Explain:output_type -> crdeval.v1.ExplainResponse
-	41, // [41:50] is the sub-list for method output_type
-	32, // [32:41] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	23, // 13: crdeval.v1.SelectFieldsResponse.rejection:type_name -> crdeval.v1.Rejection
+	20, // 14: crdeval.v1.GetScaleRequest.context:type_name -> crdeval.v1.EvaluationContext
+	21, // 15: crdeval.v1.GetScaleRequest.object:type_name -> crdeval.v1.Document
+	21, // 16: crdeval.v1.GetScaleResponse.scale:type_name -> crdeval.v1.Document
+	23, // 17: crdeval.v1.GetScaleResponse.rejection:type_name -> crdeval.v1.Rejection
+	20, // 18: crdeval.v1.SetScaleRequest.context:type_name -> crdeval.v1.EvaluationContext
+	21, // 19: crdeval.v1.SetScaleRequest.object:type_name -> crdeval.v1.Document
+	21, // 20: crdeval.v1.SetScaleRequest.scale:type_name -> crdeval.v1.Document
+	21, // 21: crdeval.v1.SetScaleResponse.object:type_name -> crdeval.v1.Document
+	23, // 22: crdeval.v1.SetScaleResponse.rejection:type_name -> crdeval.v1.Rejection
+	26, // 23: crdeval.v1.SetScaleResponse.warnings:type_name -> crdeval.v1.Warning
+	27, // 24: crdeval.v1.SetScaleResponse.violations:type_name -> crdeval.v1.Violation
+	21, // 25: crdeval.v1.GetOpenApiResponse.document:type_name -> crdeval.v1.Document
+	21, // 26: crdeval.v1.DiscoverResponse.document:type_name -> crdeval.v1.Document
+	21, // 27: crdeval.v1.GetCrdObjectResponse.document:type_name -> crdeval.v1.Document
+	2,  // 28: crdeval.v1.PresentationService.Table:input_type -> crdeval.v1.TableRequest
+	4,  // 29: crdeval.v1.PresentationService.SelectFields:input_type -> crdeval.v1.SelectFieldsRequest
+	8,  // 30: crdeval.v1.PresentationService.GetScale:input_type -> crdeval.v1.GetScaleRequest
+	10, // 31: crdeval.v1.PresentationService.SetScale:input_type -> crdeval.v1.SetScaleRequest
+	12, // 32: crdeval.v1.PresentationService.GetOpenApi:input_type -> crdeval.v1.GetOpenApiRequest
+	14, // 33: crdeval.v1.PresentationService.Discover:input_type -> crdeval.v1.DiscoverRequest
+	16, // 34: crdeval.v1.PresentationService.GetCrdObject:input_type -> crdeval.v1.GetCrdObjectRequest
+	18, // 35: crdeval.v1.PresentationService.Explain:input_type -> crdeval.v1.ExplainRequest
+	3,  // 36: crdeval.v1.PresentationService.Table:output_type -> crdeval.v1.TableResponse
+	7,  // 37: crdeval.v1.PresentationService.SelectFields:output_type -> crdeval.v1.SelectFieldsResponse
+	9,  // 38: crdeval.v1.PresentationService.GetScale:output_type -> crdeval.v1.GetScaleResponse
+	11, // 39: crdeval.v1.PresentationService.SetScale:output_type -> crdeval.v1.SetScaleResponse
+	13, // 40: crdeval.v1.PresentationService.GetOpenApi:output_type -> crdeval.v1.GetOpenApiResponse
+	15, // 41: crdeval.v1.PresentationService.Discover:output_type -> crdeval.v1.DiscoverResponse
+	17, // 42: crdeval.v1.PresentationService.GetCrdObject:output_type -> crdeval.v1.GetCrdObjectResponse
+	19, // 43: crdeval.v1.PresentationService.Explain:output_type -> crdeval.v1.ExplainResponse
+	36, // [36:44] is the sub-list for method output_type
+	28, // [28:36] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_crdeval_v1_presentation_proto_init() }
@@ -2290,7 +1923,7 @@ func file_crdeval_v1_presentation_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_crdeval_v1_presentation_proto_rawDesc), len(file_crdeval_v1_presentation_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   24,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

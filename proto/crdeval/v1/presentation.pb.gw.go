@@ -661,75 +661,6 @@ func local_request_PresentationService_GetCrdObject_0(ctx context.Context, marsh
 	return msg, metadata, err
 }
 
-var filter_PresentationService_GetFieldManagement_0 = &utilities.DoubleArray{Encoding: map[string]int{"catalog": 0, "crd": 1}, Base: []int{1, 1, 2, 0, 0}, Check: []int{0, 1, 1, 2, 3}}
-
-func request_PresentationService_GetFieldManagement_0(ctx context.Context, marshaler runtime.Marshaler, client PresentationServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
-	var (
-		protoReq GetFieldManagementRequest
-		metadata runtime.ServerMetadata
-		err      error
-	)
-	val, ok := pathParams["catalog"]
-	if !ok {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "catalog")
-	}
-	protoReq.Catalog, err = runtime.String(val)
-	if err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "catalog", err)
-	}
-	val, ok = pathParams["crd"]
-	if !ok {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "crd")
-	}
-	protoReq.Crd, err = runtime.String(val)
-	if err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "crd", err)
-	}
-	if err := req.ParseForm(); err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
-	}
-	if err := runtime.PopulateQueryParameters(&protoReq, req.Form, filter_PresentationService_GetFieldManagement_0); err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
-	}
-	if req.Body != nil {
-		_, _ = io.Copy(io.Discard, req.Body)
-	}
-	msg, err := client.GetFieldManagement(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
-	return msg, metadata, err
-}
-
-func local_request_PresentationService_GetFieldManagement_0(ctx context.Context, marshaler runtime.Marshaler, server PresentationServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
-	var (
-		protoReq GetFieldManagementRequest
-		metadata runtime.ServerMetadata
-		err      error
-	)
-	val, ok := pathParams["catalog"]
-	if !ok {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "catalog")
-	}
-	protoReq.Catalog, err = runtime.String(val)
-	if err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "catalog", err)
-	}
-	val, ok = pathParams["crd"]
-	if !ok {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "crd")
-	}
-	protoReq.Crd, err = runtime.String(val)
-	if err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "crd", err)
-	}
-	if err := req.ParseForm(); err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
-	}
-	if err := runtime.PopulateQueryParameters(&protoReq, req.Form, filter_PresentationService_GetFieldManagement_0); err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
-	}
-	msg, err := server.GetFieldManagement(ctx, &protoReq)
-	return msg, metadata, err
-}
-
 var filter_PresentationService_Explain_0 = &utilities.DoubleArray{Encoding: map[string]int{"catalog": 0, "path": 1}, Base: []int{1, 1, 2, 0, 0}, Check: []int{0, 1, 1, 2, 3}}
 
 func request_PresentationService_Explain_0(ctx context.Context, marshaler runtime.Marshaler, client PresentationServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
@@ -1005,26 +936,6 @@ func RegisterPresentationServiceHandlerServer(ctx context.Context, mux *runtime.
 		}
 		forward_PresentationService_GetCrdObject_0(annotatedContext, mux, outboundMarshaler, w, req, response_PresentationService_GetCrdObject_0{resp.(*GetCrdObjectResponse)}, mux.GetForwardResponseOptions()...)
 	})
-	mux.Handle(http.MethodGet, pattern_PresentationService_GetFieldManagement_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
-		ctx, cancel := context.WithCancel(req.Context())
-		defer cancel()
-		var stream runtime.ServerTransportStream
-		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
-		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/crdeval.v1.PresentationService/GetFieldManagement", runtime.WithHTTPPathPattern("/v1/catalogs/{catalog}/crds/{crd}:fieldManagement"))
-		if err != nil {
-			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
-			return
-		}
-		resp, md, err := local_request_PresentationService_GetFieldManagement_0(annotatedContext, inboundMarshaler, server, req, pathParams)
-		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
-		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
-		if err != nil {
-			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
-			return
-		}
-		forward_PresentationService_GetFieldManagement_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
-	})
 	mux.Handle(http.MethodGet, pattern_PresentationService_Explain_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -1255,23 +1166,6 @@ func RegisterPresentationServiceHandlerClient(ctx context.Context, mux *runtime.
 		}
 		forward_PresentationService_GetCrdObject_0(annotatedContext, mux, outboundMarshaler, w, req, response_PresentationService_GetCrdObject_0{resp.(*GetCrdObjectResponse)}, mux.GetForwardResponseOptions()...)
 	})
-	mux.Handle(http.MethodGet, pattern_PresentationService_GetFieldManagement_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
-		ctx, cancel := context.WithCancel(req.Context())
-		defer cancel()
-		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/crdeval.v1.PresentationService/GetFieldManagement", runtime.WithHTTPPathPattern("/v1/catalogs/{catalog}/crds/{crd}:fieldManagement"))
-		if err != nil {
-			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
-			return
-		}
-		resp, md, err := request_PresentationService_GetFieldManagement_0(annotatedContext, inboundMarshaler, client, req, pathParams)
-		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
-		if err != nil {
-			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
-			return
-		}
-		forward_PresentationService_GetFieldManagement_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
-	})
 	mux.Handle(http.MethodGet, pattern_PresentationService_Explain_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -1374,31 +1268,29 @@ func (m response_PresentationService_GetCrdObject_0) XXX_ResponseBody() interfac
 }
 
 var (
-	pattern_PresentationService_Table_0              = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "catalogs", "context.catalog"}, "table"))
-	pattern_PresentationService_SelectFields_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "catalogs", "context.catalog"}, "selectFields"))
-	pattern_PresentationService_GetScale_0           = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "catalogs", "context.catalog"}, "getScale"))
-	pattern_PresentationService_SetScale_0           = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "catalogs", "context.catalog"}, "setScale"))
-	pattern_PresentationService_GetOpenApi_0         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2, 2, 3, 1, 0, 4, 1, 5, 4}, []string{"v1", "catalogs", "catalog", "openapi", "spec"}, ""))
-	pattern_PresentationService_GetOpenApi_1         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2, 2, 3, 1, 0, 4, 1, 5, 4, 2, 5, 1, 0, 4, 1, 5, 6, 1, 0, 4, 1, 5, 7}, []string{"v1", "catalogs", "catalog", "openapi", "spec", "apis", "group", "version"}, ""))
-	pattern_PresentationService_Discover_0           = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2, 2, 3}, []string{"v1", "catalogs", "catalog", "apis"}, ""))
-	pattern_PresentationService_Discover_1           = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2, 2, 3, 1, 0, 4, 1, 5, 4}, []string{"v1", "catalogs", "catalog", "apis", "group"}, ""))
-	pattern_PresentationService_Discover_2           = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2, 2, 3, 1, 0, 4, 1, 5, 4, 1, 0, 4, 1, 5, 5}, []string{"v1", "catalogs", "catalog", "apis", "group", "version"}, ""))
-	pattern_PresentationService_GetCrdObject_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2, 2, 3, 2, 4, 2, 0, 2, 5, 1, 0, 4, 1, 5, 6}, []string{"v1", "catalogs", "catalog", "apis", "apiextensions.k8s.io", "customresourcedefinitions", "crd"}, ""))
-	pattern_PresentationService_GetFieldManagement_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2, 2, 3, 1, 0, 4, 1, 5, 4}, []string{"v1", "catalogs", "catalog", "crds", "crd"}, "fieldManagement"))
-	pattern_PresentationService_Explain_0            = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2, 2, 3, 1, 0, 4, 1, 5, 4}, []string{"v1", "catalogs", "catalog", "explain", "path"}, ""))
+	pattern_PresentationService_Table_0        = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "catalogs", "context.catalog"}, "table"))
+	pattern_PresentationService_SelectFields_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "catalogs", "context.catalog"}, "selectFields"))
+	pattern_PresentationService_GetScale_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "catalogs", "context.catalog"}, "getScale"))
+	pattern_PresentationService_SetScale_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "catalogs", "context.catalog"}, "setScale"))
+	pattern_PresentationService_GetOpenApi_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2, 2, 3, 1, 0, 4, 1, 5, 4}, []string{"v1", "catalogs", "catalog", "openapi", "spec"}, ""))
+	pattern_PresentationService_GetOpenApi_1   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2, 2, 3, 1, 0, 4, 1, 5, 4, 2, 5, 1, 0, 4, 1, 5, 6, 1, 0, 4, 1, 5, 7}, []string{"v1", "catalogs", "catalog", "openapi", "spec", "apis", "group", "version"}, ""))
+	pattern_PresentationService_Discover_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2, 2, 3}, []string{"v1", "catalogs", "catalog", "apis"}, ""))
+	pattern_PresentationService_Discover_1     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2, 2, 3, 1, 0, 4, 1, 5, 4}, []string{"v1", "catalogs", "catalog", "apis", "group"}, ""))
+	pattern_PresentationService_Discover_2     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2, 2, 3, 1, 0, 4, 1, 5, 4, 1, 0, 4, 1, 5, 5}, []string{"v1", "catalogs", "catalog", "apis", "group", "version"}, ""))
+	pattern_PresentationService_GetCrdObject_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2, 2, 3, 2, 4, 2, 0, 2, 5, 1, 0, 4, 1, 5, 6}, []string{"v1", "catalogs", "catalog", "apis", "apiextensions.k8s.io", "customresourcedefinitions", "crd"}, ""))
+	pattern_PresentationService_Explain_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2, 2, 3, 1, 0, 4, 1, 5, 4}, []string{"v1", "catalogs", "catalog", "explain", "path"}, ""))
 )
 
 var (
-	forward_PresentationService_Table_0              = runtime.ForwardResponseMessage
-	forward_PresentationService_SelectFields_0       = runtime.ForwardResponseMessage
-	forward_PresentationService_GetScale_0           = runtime.ForwardResponseMessage
-	forward_PresentationService_SetScale_0           = runtime.ForwardResponseMessage
-	forward_PresentationService_GetOpenApi_0         = runtime.ForwardResponseMessage
-	forward_PresentationService_GetOpenApi_1         = runtime.ForwardResponseMessage
-	forward_PresentationService_Discover_0           = runtime.ForwardResponseMessage
-	forward_PresentationService_Discover_1           = runtime.ForwardResponseMessage
-	forward_PresentationService_Discover_2           = runtime.ForwardResponseMessage
-	forward_PresentationService_GetCrdObject_0       = runtime.ForwardResponseMessage
-	forward_PresentationService_GetFieldManagement_0 = runtime.ForwardResponseMessage
-	forward_PresentationService_Explain_0            = runtime.ForwardResponseMessage
+	forward_PresentationService_Table_0        = runtime.ForwardResponseMessage
+	forward_PresentationService_SelectFields_0 = runtime.ForwardResponseMessage
+	forward_PresentationService_GetScale_0     = runtime.ForwardResponseMessage
+	forward_PresentationService_SetScale_0     = runtime.ForwardResponseMessage
+	forward_PresentationService_GetOpenApi_0   = runtime.ForwardResponseMessage
+	forward_PresentationService_GetOpenApi_1   = runtime.ForwardResponseMessage
+	forward_PresentationService_Discover_0     = runtime.ForwardResponseMessage
+	forward_PresentationService_Discover_1     = runtime.ForwardResponseMessage
+	forward_PresentationService_Discover_2     = runtime.ForwardResponseMessage
+	forward_PresentationService_GetCrdObject_0 = runtime.ForwardResponseMessage
+	forward_PresentationService_Explain_0      = runtime.ForwardResponseMessage
 )

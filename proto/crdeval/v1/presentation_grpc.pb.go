@@ -21,15 +21,14 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	PresentationService_Table_FullMethodName              = "/crdeval.v1.PresentationService/Table"
-	PresentationService_SelectFields_FullMethodName       = "/crdeval.v1.PresentationService/SelectFields"
-	PresentationService_GetScale_FullMethodName           = "/crdeval.v1.PresentationService/GetScale"
-	PresentationService_SetScale_FullMethodName           = "/crdeval.v1.PresentationService/SetScale"
-	PresentationService_GetOpenApi_FullMethodName         = "/crdeval.v1.PresentationService/GetOpenApi"
-	PresentationService_Discover_FullMethodName           = "/crdeval.v1.PresentationService/Discover"
-	PresentationService_GetCrdObject_FullMethodName       = "/crdeval.v1.PresentationService/GetCrdObject"
-	PresentationService_GetFieldManagement_FullMethodName = "/crdeval.v1.PresentationService/GetFieldManagement"
-	PresentationService_Explain_FullMethodName            = "/crdeval.v1.PresentationService/Explain"
+	PresentationService_Table_FullMethodName        = "/crdeval.v1.PresentationService/Table"
+	PresentationService_SelectFields_FullMethodName = "/crdeval.v1.PresentationService/SelectFields"
+	PresentationService_GetScale_FullMethodName     = "/crdeval.v1.PresentationService/GetScale"
+	PresentationService_SetScale_FullMethodName     = "/crdeval.v1.PresentationService/SetScale"
+	PresentationService_GetOpenApi_FullMethodName   = "/crdeval.v1.PresentationService/GetOpenApi"
+	PresentationService_Discover_FullMethodName     = "/crdeval.v1.PresentationService/Discover"
+	PresentationService_GetCrdObject_FullMethodName = "/crdeval.v1.PresentationService/GetCrdObject"
+	PresentationService_Explain_FullMethodName      = "/crdeval.v1.PresentationService/Explain"
 )
 
 // PresentationServiceClient is the client API for PresentationService service.
@@ -93,9 +92,6 @@ type PresentationServiceClient interface {
 	//
 	// Errors: CRD_NOT_FOUND, over REST as a metav1.Status.
 	GetCrdObject(ctx context.Context, in *GetCrdObjectRequest, opts ...grpc.CallOption) (*GetCrdObjectResponse, error)
-	// Returns what a server needs for server-side apply in addition to OpenAPI: the fields that a write resets, and the
-	// path of the replicas that a scale owns.
-	GetFieldManagement(ctx context.Context, in *GetFieldManagementRequest, opts ...grpc.CallOption) (*GetFieldManagementResponse, error)
 	// Returns the documentation of a resource or of a field, as `kubectl explain` prints it. Over REST, with the header
 	// `Accept: text/plain`, the body is that text.
 	//
@@ -181,16 +177,6 @@ func (c *presentationServiceClient) GetCrdObject(ctx context.Context, in *GetCrd
 	return out, nil
 }
 
-func (c *presentationServiceClient) GetFieldManagement(ctx context.Context, in *GetFieldManagementRequest, opts ...grpc.CallOption) (*GetFieldManagementResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(GetFieldManagementResponse)
-	err := c.cc.Invoke(ctx, PresentationService_GetFieldManagement_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
 func (c *presentationServiceClient) Explain(ctx context.Context, in *ExplainRequest, opts ...grpc.CallOption) (*ExplainResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ExplainResponse)
@@ -262,9 +248,6 @@ type PresentationServiceServer interface {
 	//
 	// Errors: CRD_NOT_FOUND, over REST as a metav1.Status.
 	GetCrdObject(context.Context, *GetCrdObjectRequest) (*GetCrdObjectResponse, error)
-	// Returns what a server needs for server-side apply in addition to OpenAPI: the fields that a write resets, and the
-	// path of the replicas that a scale owns.
-	GetFieldManagement(context.Context, *GetFieldManagementRequest) (*GetFieldManagementResponse, error)
 	// Returns the documentation of a resource or of a field, as `kubectl explain` prints it. Over REST, with the header
 	// `Accept: text/plain`, the body is that text.
 	//
@@ -300,9 +283,6 @@ func (UnimplementedPresentationServiceServer) Discover(context.Context, *Discove
 }
 func (UnimplementedPresentationServiceServer) GetCrdObject(context.Context, *GetCrdObjectRequest) (*GetCrdObjectResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetCrdObject not implemented")
-}
-func (UnimplementedPresentationServiceServer) GetFieldManagement(context.Context, *GetFieldManagementRequest) (*GetFieldManagementResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method GetFieldManagement not implemented")
 }
 func (UnimplementedPresentationServiceServer) Explain(context.Context, *ExplainRequest) (*ExplainResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Explain not implemented")
@@ -454,24 +434,6 @@ func _PresentationService_GetCrdObject_Handler(srv interface{}, ctx context.Cont
 	return interceptor(ctx, in, info, handler)
 }
 
-func _PresentationService_GetFieldManagement_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(GetFieldManagementRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(PresentationServiceServer).GetFieldManagement(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: PresentationService_GetFieldManagement_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(PresentationServiceServer).GetFieldManagement(ctx, req.(*GetFieldManagementRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
 func _PresentationService_Explain_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ExplainRequest)
 	if err := dec(in); err != nil {
@@ -524,10 +486,6 @@ var PresentationService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetCrdObject",
 			Handler:    _PresentationService_GetCrdObject_Handler,
-		},
-		{
-			MethodName: "GetFieldManagement",
-			Handler:    _PresentationService_GetFieldManagement_Handler,
 		},
 		{
 			MethodName: "Explain",

@@ -75,18 +75,17 @@ type ServerLimits struct {
 	MaxWatchesPerCaller int32 `protobuf:"varint,20,opt,name=max_watches_per_caller,json=maxWatchesPerCaller,proto3" json:"max_watches_per_caller,omitempty"`
 	// Versions in one call of SetStoredVersions. Value: 1,000.
 	MaxStoredVersions int32 `protobuf:"varint,21,opt,name=max_stored_versions,json=maxStoredVersions,proto3" json:"max_stored_versions,omitempty"`
-	// Items in one message of AdmitStream and ReadStream. Value: 100.
+	// Items in one message of AdmitStream, ReadStream and the streams of ApiServerService. Value: 100.
 	MaxStreamItems int32 `protobuf:"varint,22,opt,name=max_stream_items,json=maxStreamItems,proto3" json:"max_stream_items,omitempty"`
 	// Items of one stream that are in flight: received but without a returned result. They are the items of one message.
 	// Further messages wait in the connection. Value: 100.
 	MaxStreamWindow int32 `protobuf:"varint,23,opt,name=max_stream_window,json=maxStreamWindow,proto3" json:"max_stream_window,omitempty"`
-	// Calls of AdmitStream and ReadStream that one caller may have open. If the caller opens more, its longest idle
-	// stream ends with OVERLOADED if it was idle for at least a minute. Otherwise the new call gets OVERLOADED. A caller
-	// is an authenticated identity, otherwise a connection. Default: 32, and at most an eighth of --max-in-flight.
+	// Streams of items that one caller may have open. If the caller opens more, its longest idle stream ends with
+	// OVERLOADED if it was idle for at least a minute. Otherwise the new call gets OVERLOADED. A caller is an authenticated
+	// identity, otherwise a connection. Default: 32, and at most an eighth of --max-in-flight.
 	MaxStreamsPerCaller int32 `protobuf:"varint,24,opt,name=max_streams_per_caller,json=maxStreamsPerCaller,proto3" json:"max_streams_per_caller,omitempty"`
-	// Calls of AdmitStream and ReadStream that all callers together may have open. A further call ends the longest idle
-	// stream of all callers, or gets OVERLOADED, under the same condition. Default: 64, and at most a quarter of
-	// --max-in-flight.
+	// Streams of items that all callers together may have open. A further call ends the longest idle stream of all
+	// callers, or gets OVERLOADED, under the same condition. Default: 64, and at most a quarter of --max-in-flight.
 	MaxStreams int32 `protobuf:"varint,25,opt,name=max_streams,json=maxStreams,proto3" json:"max_streams,omitempty"`
 	// Calls of WatchCrds that all callers together may have open. A call with CRD_VIEW_FULL counts as ten. A further call
 	// of a caller with fewer watches ends the longest idle watch of the caller with the most, with OVERLOADED. Any other

@@ -35,9 +35,6 @@ class AdmissionStage(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ADMISSION_STAGE_ALL: _ClassVar[AdmissionStage]
     ADMISSION_STAGE_DECODE: _ClassVar[AdmissionStage]
     ADMISSION_STAGE_FINISH: _ClassVar[AdmissionStage]
-    ADMISSION_STAGE_BODY: _ClassVar[AdmissionStage]
-    ADMISSION_STAGE_VALIDATE: _ClassVar[AdmissionStage]
-    ADMISSION_STAGE_BODY_AND_VALIDATE: _ClassVar[AdmissionStage]
 
 class TraceMode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -72,9 +69,6 @@ ADMISSION_STAGE_UNSPECIFIED: AdmissionStage
 ADMISSION_STAGE_ALL: AdmissionStage
 ADMISSION_STAGE_DECODE: AdmissionStage
 ADMISSION_STAGE_FINISH: AdmissionStage
-ADMISSION_STAGE_BODY: AdmissionStage
-ADMISSION_STAGE_VALIDATE: AdmissionStage
-ADMISSION_STAGE_BODY_AND_VALIDATE: AdmissionStage
 TRACE_MODE_UNSPECIFIED: TraceMode
 TRACE_MODE_NONE: TraceMode
 TRACE_MODE_FAILED: TraceMode
@@ -268,7 +262,7 @@ class RuleTraces(_message.Message):
     def __init__(self, traces: _Optional[_Iterable[_Union[RuleTrace, _Mapping]]] = ..., omitted: _Optional[int] = ...) -> None: ...
 
 class Verdict(_message.Message):
-    __slots__ = ("allowed", "rejection", "violations", "warnings", "object", "stored_object", "changes", "ratcheted", "revision", "rule_traces", "deletes", "old_object", "presentation", "unchanged", "strict_errors", "reads_as_written", "valid", "next")
+    __slots__ = ("allowed", "rejection", "violations", "warnings", "object", "stored_object", "changes", "ratcheted", "revision", "rule_traces", "deletes", "old_object", "presentation", "unchanged", "next")
     ALLOWED_FIELD_NUMBER: _ClassVar[int]
     REJECTION_FIELD_NUMBER: _ClassVar[int]
     VIOLATIONS_FIELD_NUMBER: _ClassVar[int]
@@ -283,9 +277,6 @@ class Verdict(_message.Message):
     OLD_OBJECT_FIELD_NUMBER: _ClassVar[int]
     PRESENTATION_FIELD_NUMBER: _ClassVar[int]
     UNCHANGED_FIELD_NUMBER: _ClassVar[int]
-    STRICT_ERRORS_FIELD_NUMBER: _ClassVar[int]
-    READS_AS_WRITTEN_FIELD_NUMBER: _ClassVar[int]
-    VALID_FIELD_NUMBER: _ClassVar[int]
     NEXT_FIELD_NUMBER: _ClassVar[int]
     allowed: bool
     rejection: _violation_pb2.Rejection
@@ -301,11 +292,8 @@ class Verdict(_message.Message):
     old_object: _document_pb2.Document
     presentation: ObjectPresentation
     unchanged: bool
-    strict_errors: _containers.RepeatedScalarFieldContainer[str]
-    reads_as_written: bool
-    valid: bool
     next: _containers.RepeatedCompositeFieldContainer[_violation_pb2.Violation]
-    def __init__(self, allowed: _Optional[bool] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., warnings: _Optional[_Iterable[_Union[_violation_pb2.Warning, _Mapping]]] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., stored_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., changes: _Optional[_Union[ObjectChanges, _Mapping]] = ..., ratcheted: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., revision: _Optional[str] = ..., rule_traces: _Optional[_Union[RuleTraces, _Mapping]] = ..., deletes: _Optional[bool] = ..., old_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., presentation: _Optional[_Union[ObjectPresentation, _Mapping]] = ..., unchanged: _Optional[bool] = ..., strict_errors: _Optional[_Iterable[str]] = ..., reads_as_written: _Optional[bool] = ..., valid: _Optional[bool] = ..., next: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ...) -> None: ...
+    def __init__(self, allowed: _Optional[bool] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., warnings: _Optional[_Iterable[_Union[_violation_pb2.Warning, _Mapping]]] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., stored_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., changes: _Optional[_Union[ObjectChanges, _Mapping]] = ..., ratcheted: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., revision: _Optional[str] = ..., rule_traces: _Optional[_Union[RuleTraces, _Mapping]] = ..., deletes: _Optional[bool] = ..., old_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., presentation: _Optional[_Union[ObjectPresentation, _Mapping]] = ..., unchanged: _Optional[bool] = ..., next: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ...) -> None: ...
 
 class TransformedObject(_message.Message):
     __slots__ = ("object", "changes", "warnings", "revision", "changed", "rejection", "presentation", "violations")

@@ -185,7 +185,7 @@ class SetScaleResponse(_message.Message):
     def __init__(self, object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., revision: _Optional[str] = ..., warnings: _Optional[_Iterable[_Union[_violation_pb2.Warning, _Mapping]]] = ..., violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ...) -> None: ...
 
 class GetOpenApiRequest(_message.Message):
-    __slots__ = ("catalog", "spec", "group", "version", "at_least", "if_none_match", "crd", "revision", "models")
+    __slots__ = ("catalog", "spec", "group", "version", "at_least", "if_none_match", "crd", "revision")
     CATALOG_FIELD_NUMBER: _ClassVar[int]
     SPEC_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
@@ -194,7 +194,6 @@ class GetOpenApiRequest(_message.Message):
     IF_NONE_MATCH_FIELD_NUMBER: _ClassVar[int]
     CRD_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
-    MODELS_FIELD_NUMBER: _ClassVar[int]
     catalog: str
     spec: str
     group: str
@@ -203,8 +202,7 @@ class GetOpenApiRequest(_message.Message):
     if_none_match: str
     crd: str
     revision: str
-    models: bool
-    def __init__(self, catalog: _Optional[str] = ..., spec: _Optional[str] = ..., group: _Optional[str] = ..., version: _Optional[str] = ..., at_least: _Optional[str] = ..., if_none_match: _Optional[str] = ..., crd: _Optional[str] = ..., revision: _Optional[str] = ..., models: _Optional[bool] = ...) -> None: ...
+    def __init__(self, catalog: _Optional[str] = ..., spec: _Optional[str] = ..., group: _Optional[str] = ..., version: _Optional[str] = ..., at_least: _Optional[str] = ..., if_none_match: _Optional[str] = ..., crd: _Optional[str] = ..., revision: _Optional[str] = ...) -> None: ...
 
 class GetOpenApiResponse(_message.Message):
     __slots__ = ("document", "etag")
@@ -261,56 +259,6 @@ class GetCrdObjectResponse(_message.Message):
     document: _document_pb2.Document
     etag: str
     def __init__(self, document: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., etag: _Optional[str] = ...) -> None: ...
-
-class GetFieldManagementRequest(_message.Message):
-    __slots__ = ("catalog", "crd", "version", "revision", "at_least")
-    CATALOG_FIELD_NUMBER: _ClassVar[int]
-    CRD_FIELD_NUMBER: _ClassVar[int]
-    VERSION_FIELD_NUMBER: _ClassVar[int]
-    REVISION_FIELD_NUMBER: _ClassVar[int]
-    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
-    catalog: str
-    crd: str
-    version: str
-    revision: str
-    at_least: str
-    def __init__(self, catalog: _Optional[str] = ..., crd: _Optional[str] = ..., version: _Optional[str] = ..., revision: _Optional[str] = ..., at_least: _Optional[str] = ...) -> None: ...
-
-class ResetFields(_message.Message):
-    __slots__ = ("subresource", "api_version", "fields")
-    SUBRESOURCE_FIELD_NUMBER: _ClassVar[int]
-    API_VERSION_FIELD_NUMBER: _ClassVar[int]
-    FIELDS_FIELD_NUMBER: _ClassVar[int]
-    subresource: str
-    api_version: str
-    fields: _document_pb2.Document
-    def __init__(self, subresource: _Optional[str] = ..., api_version: _Optional[str] = ..., fields: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
-
-class ReplicasPath(_message.Message):
-    __slots__ = ("api_version", "fields")
-    API_VERSION_FIELD_NUMBER: _ClassVar[int]
-    FIELDS_FIELD_NUMBER: _ClassVar[int]
-    api_version: str
-    fields: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, api_version: _Optional[str] = ..., fields: _Optional[_Iterable[str]] = ...) -> None: ...
-
-class VersionFieldManagement(_message.Message):
-    __slots__ = ("api_version", "reset_fields")
-    API_VERSION_FIELD_NUMBER: _ClassVar[int]
-    RESET_FIELDS_FIELD_NUMBER: _ClassVar[int]
-    api_version: str
-    reset_fields: _containers.RepeatedCompositeFieldContainer[ResetFields]
-    def __init__(self, api_version: _Optional[str] = ..., reset_fields: _Optional[_Iterable[_Union[ResetFields, _Mapping]]] = ...) -> None: ...
-
-class GetFieldManagementResponse(_message.Message):
-    __slots__ = ("versions", "replicas_paths", "revision")
-    VERSIONS_FIELD_NUMBER: _ClassVar[int]
-    REPLICAS_PATHS_FIELD_NUMBER: _ClassVar[int]
-    REVISION_FIELD_NUMBER: _ClassVar[int]
-    versions: _containers.RepeatedCompositeFieldContainer[VersionFieldManagement]
-    replicas_paths: _containers.RepeatedCompositeFieldContainer[ReplicasPath]
-    revision: str
-    def __init__(self, versions: _Optional[_Iterable[_Union[VersionFieldManagement, _Mapping]]] = ..., replicas_paths: _Optional[_Iterable[_Union[ReplicasPath, _Mapping]]] = ..., revision: _Optional[str] = ...) -> None: ...
 
 class ExplainRequest(_message.Message):
     __slots__ = ("catalog", "path", "api_version", "recursive", "max_depth", "at_least")

@@ -83,11 +83,6 @@ class PresentationServiceStub:
                 request_serializer=crdeval_dot_v1_dot_presentation__pb2.GetCrdObjectRequest.SerializeToString,
                 response_deserializer=crdeval_dot_v1_dot_presentation__pb2.GetCrdObjectResponse.FromString,
                 _registered_method=True)
-        self.GetFieldManagement = channel.unary_unary(
-                '/crdeval.v1.PresentationService/GetFieldManagement',
-                request_serializer=crdeval_dot_v1_dot_presentation__pb2.GetFieldManagementRequest.SerializeToString,
-                response_deserializer=crdeval_dot_v1_dot_presentation__pb2.GetFieldManagementResponse.FromString,
-                _registered_method=True)
         self.Explain = channel.unary_unary(
                 '/crdeval.v1.PresentationService/Explain',
                 request_serializer=crdeval_dot_v1_dot_presentation__pb2.ExplainRequest.SerializeToString,
@@ -189,14 +184,6 @@ class PresentationServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def GetFieldManagement(self, request, context):
-        """Returns what a server needs for server-side apply in addition to OpenAPI: the fields that a write resets, and the
-        path of the replicas that a scale owns.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
     def Explain(self, request, context):
         """Returns the documentation of a resource or of a field, as `kubectl explain` prints it. Over REST, with the header
         `Accept: text/plain`, the body is that text.
@@ -244,11 +231,6 @@ def add_PresentationServiceServicer_to_server(servicer, server):
                     servicer.GetCrdObject,
                     request_deserializer=crdeval_dot_v1_dot_presentation__pb2.GetCrdObjectRequest.FromString,
                     response_serializer=crdeval_dot_v1_dot_presentation__pb2.GetCrdObjectResponse.SerializeToString,
-            ),
-            'GetFieldManagement': grpc.unary_unary_rpc_method_handler(
-                    servicer.GetFieldManagement,
-                    request_deserializer=crdeval_dot_v1_dot_presentation__pb2.GetFieldManagementRequest.FromString,
-                    response_serializer=crdeval_dot_v1_dot_presentation__pb2.GetFieldManagementResponse.SerializeToString,
             ),
             'Explain': grpc.unary_unary_rpc_method_handler(
                     servicer.Explain,
@@ -459,33 +441,6 @@ class PresentationService:
             '/crdeval.v1.PresentationService/GetCrdObject',
             crdeval_dot_v1_dot_presentation__pb2.GetCrdObjectRequest.SerializeToString,
             crdeval_dot_v1_dot_presentation__pb2.GetCrdObjectResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def GetFieldManagement(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/crdeval.v1.PresentationService/GetFieldManagement',
-            crdeval_dot_v1_dot_presentation__pb2.GetFieldManagementRequest.SerializeToString,
-            crdeval_dot_v1_dot_presentation__pb2.GetFieldManagementResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -95,10 +95,6 @@ class PresentationServiceStub:
 
     Errors: CRD_NOT_FOUND, over REST as a metav1.Status.
     """
-    GetFieldManagement: _grpc.UnaryUnaryMultiCallable[_presentation_pb2.GetFieldManagementRequest, _presentation_pb2.GetFieldManagementResponse]
-    """Returns what a server needs for server-side apply in addition to OpenAPI: the fields that a write resets, and the
-    path of the replicas that a scale owns.
-    """
     Explain: _grpc.UnaryUnaryMultiCallable[_presentation_pb2.ExplainRequest, _presentation_pb2.ExplainResponse]
     """Returns the documentation of a resource or of a field, as `kubectl explain` prints it. Over REST, with the header
     `Accept: text/plain`, the body is that text.
@@ -172,10 +168,6 @@ class PresentationServiceAsyncStub(PresentationServiceStub):
     path is that of an API server. Over REST the body is the object. ETag and If-None-Match (304) are supported.
 
     Errors: CRD_NOT_FOUND, over REST as a metav1.Status.
-    """
-    GetFieldManagement: _aio.UnaryUnaryMultiCallable[_presentation_pb2.GetFieldManagementRequest, _presentation_pb2.GetFieldManagementResponse]  # type: ignore[assignment]
-    """Returns what a server needs for server-side apply in addition to OpenAPI: the fields that a write resets, and the
-    path of the replicas that a scale owns.
     """
     Explain: _aio.UnaryUnaryMultiCallable[_presentation_pb2.ExplainRequest, _presentation_pb2.ExplainResponse]  # type: ignore[assignment]
     """Returns the documentation of a resource or of a field, as `kubectl explain` prints it. Over REST, with the header
@@ -289,16 +281,6 @@ class PresentationServiceServicer(metaclass=_abc_1.ABCMeta):
         path is that of an API server. Over REST the body is the object. ETag and If-None-Match (304) are supported.
 
         Errors: CRD_NOT_FOUND, over REST as a metav1.Status.
-        """
-
-    @_abc_1.abstractmethod
-    def GetFieldManagement(
-        self,
-        request: _presentation_pb2.GetFieldManagementRequest,
-        context: _ServicerContext,
-    ) -> _typing.Union[_presentation_pb2.GetFieldManagementResponse, _abc.Awaitable[_presentation_pb2.GetFieldManagementResponse]]:
-        """Returns what a server needs for server-side apply in addition to OpenAPI: the fields that a write resets, and the
-        path of the replicas that a scale owns.
         """
 
     @_abc_1.abstractmethod
