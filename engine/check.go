@@ -14,8 +14,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // checkThen reads and judges a manifest, and calls then with the CRD if it is accepted. shared is reused when the CRD is
@@ -26,7 +26,7 @@ func checkThen(ctx context.Context, manifest Document, o *Options, shared *celch
 		return nil, err
 	}
 	var report *Report
-	err := withDoc(ctx, o, func(d *value.Doc) (err error) {
+	err := withDoc(ctx, o, func(d *tree.Doc) (err error) {
 		var crd *apiextensionsv1.CustomResourceDefinition
 		report, crd, err = check(ctx, d, manifest, o, shared)
 		if err == nil && report.Accepted {
@@ -42,8 +42,8 @@ func checkThen(ctx context.Context, manifest Document, o *Options, shared *celch
 
 // withDoc calls f with a Doc for a manifest, whose memory is charged to the hook Grow. The error is that of the hook, that
 // of a context that ended, or that of f.
-func withDoc(ctx context.Context, o *Options, f func(*value.Doc) error) error {
-	d, stop := value.Acquire(), interrupt.Of(ctx) // not released by defer: after a panic it must not return to the pool
+func withDoc(ctx context.Context, o *Options, f func(*tree.Doc) error) error {
+	d, stop := tree.Acquire(), interrupt.Of(ctx) // not released by defer: after a panic it must not return to the pool
 	if stop != nil {
 		d.StopOn(stop)
 	}
@@ -60,7 +60,7 @@ func withDoc(ctx context.Context, o *Options, f func(*value.Doc) error) error {
 }
 
 // check is checkThen without a next step. The CRD is nil if the report rejects it.
-func check(ctx context.Context, d *value.Doc, manifest Document, o *Options, shared *celcheck.Shared) (
+func check(ctx context.Context, d *tree.Doc, manifest Document, o *Options, shared *celcheck.Shared) (
 	*Report, *apiextensionsv1.CustomResourceDefinition, error) {
 	source := definition.Source{Doc: d}
 	m, err := compiled.DecodeManifest(&source, compiled.Document(manifest), o.Limits)

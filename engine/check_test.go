@@ -13,7 +13,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/conversionwebhook"
 	"github.com/crdeval/crdeval/engine/host"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 func TestCheck(t *testing.T) {
@@ -115,8 +115,8 @@ func TestManifestErrors(t *testing.T) {
 		{"no YAML", YAML([]byte("a: [")), Options{}, ReasonManifestUnreadable},
 		{"no CRD", JSON([]byte(`{"apiVersion":"v1","kind":"Pod"}`)), Options{}, ReasonNotACRD},
 		{"no object", JSON([]byte(`[]`)), Options{}, ReasonManifestUnreadable},
-		{"too large", JSON([]byte(cronTabCRD)), Options{Limits: value.Limits{MaxBytes: 100}}, ReasonLimitExceeded},
-		{"too deep", JSON([]byte(cronTabCRD)), Options{Limits: value.Limits{MaxDepth: 4}}, ReasonLimitExceeded},
+		{"too large", JSON([]byte(cronTabCRD)), Options{Limits: tree.Limits{MaxBytes: 100}}, ReasonLimitExceeded},
+		{"too deep", JSON([]byte(cronTabCRD)), Options{Limits: tree.Limits{MaxDepth: 4}}, ReasonLimitExceeded},
 		{"unknown minor", JSON([]byte(cronTabCRD)), Options{Kubernetes: "1.12"}, ReasonInvalidArgument},
 	}
 	for _, tt := range tests {

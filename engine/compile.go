@@ -18,7 +18,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Check reports what an API server would answer to a manifest, without compiling it. The manifest is judged as an
@@ -57,13 +57,13 @@ func compileStored(ctx context.Context, canonical []byte, o Options) (d *Definit
 	if err := o.check(ctx); err != nil {
 		return nil, err
 	}
-	err = withDoc(ctx, &o, func(doc *value.Doc) error {
-		root, err := doc.ParseJSON(canonical, value.Limits{MaxBytes: max(len(canonical), 1)})
+	err = withDoc(ctx, &o, func(doc *tree.Doc) error {
+		root, err := doc.ParseJSON(canonical, tree.Limits{MaxBytes: max(len(canonical), 1)})
 		if err != nil {
 			root = 0 // DecodeTree reports the error
 		}
-		if errors.Is(err, value.ErrStopped) || !doc.Grow(compiled.CompilationMemory(doc, canonical)) {
-			return value.ErrStopped
+		if errors.Is(err, tree.ErrStopped) || !doc.Grow(compiled.CompilationMemory(doc, canonical)) {
+			return tree.ErrStopped
 		}
 		m, err := definition.DecodeTree(canonical, doc, root)
 		if err != nil {
@@ -85,7 +85,7 @@ func compileAsStored(ctx context.Context, manifest Document, o Options) (
 	if err := o.check(ctx); err != nil {
 		return nil, nil, err
 	}
-	err = withDoc(ctx, &o, func(doc *value.Doc) error {
+	err = withDoc(ctx, &o, func(doc *tree.Doc) error {
 		m, err := compiled.DecodeManifest(&definition.Source{Doc: doc}, compiled.Document(manifest), o.Limits)
 		if err == nil {
 			err = m.CheckStored()

@@ -5,7 +5,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Document is one JSON value, usually a Kubernetes object. JSON or YAML must be set; a Document with neither is absent.
@@ -22,7 +22,7 @@ type Document struct {
 	//     overrides a merged key (<<) is a duplicate key, and text after the document is an error.
 	//   - With an Origin, YAML is a manifest. It is converted to JSON, as clients do before they send it: a key may
 	//     override a merged key, and text after the document is ignored. Duplicate keys are reported as those of JSON.
-	Origin *value.Origin
+	Origin *tree.Origin
 }
 
 // JSON returns a Document of JSON text.
@@ -35,7 +35,7 @@ func YAML(text []byte) Document { return Document{YAML: text} }
 func (d Document) Absent() bool { return d.JSON == nil && d.YAML == nil }
 
 // parse parses a document into doc. Errors call the document what.
-func (d Document) parse(doc *value.Doc, what string, l Limits) (root uint32, err error) {
+func (d Document) parse(doc *tree.Doc, what string, l Limits) (root uint32, err error) {
 	root, err = compiled.Document(d).Parse(doc, what, l)
 	return root, publicError(err)
 }
@@ -45,11 +45,11 @@ func (d Document) parse(doc *value.Doc, what string, l Limits) (root uint32, err
 func (d Document) TypeMeta(l Limits) (apiVersion, kind string, err error) {
 	defer host.Recover(&err)
 	if d.JSON != nil && d.YAML == nil {
-		if apiVersion, kind, ok := value.PeekTypeMeta(d.JSON); ok {
+		if apiVersion, kind, ok := tree.PeekTypeMeta(d.JSON); ok {
 			return strings.Clone(apiVersion), strings.Clone(kind), nil
 		}
 	}
-	doc := value.Acquire()
+	doc := tree.Acquire()
 	root, err := d.parse(doc, "document", l)
 	if err == nil {
 		apiVersion = strings.Clone(compiled.StringField(doc, root, "apiVersion"))

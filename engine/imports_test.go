@@ -13,7 +13,8 @@ const module = "github.com/crdeval/crdeval/"
 
 // rank orders the layers of the engine: a package may import packages of a lower rank only.
 var rank = map[string]int{
-	"engine/value":               0,
+	"engine/internal/tree":       0,
+	"engine/document":            1,
 	"engine/rules":               0,
 	"engine/testenv":             0,
 	"engine/conversionwebhook":   0,

@@ -9,8 +9,8 @@ import (
 	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/format"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/rules"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // The range of Options.Kubernetes, as minor releases: 25 is Kubernetes 1.25, the first with rules. The engine reproduces
@@ -51,7 +51,7 @@ type Options struct {
 // Limits bound the documents that are read, and what schemas and violations add to them. A zero field has its default:
 // MaxBytes 3 MiB, MaxDepth 10,000 levels, MaxAliasFactor 10 (how much larger a YAML document gets by its aliases) beyond
 // MaxAliasBytes 3 MiB, MaxDefaultBytes 8 MiB, MaxViolations 10,000, and MaxViolationBytes 8 MiB.
-type Limits = value.Limits
+type Limits = tree.Limits
 
 // Existing is a registered CRD.
 type Existing struct {

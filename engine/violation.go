@@ -9,9 +9,9 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/hint"
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/plan"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/rules"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Violation is one error of an object or a CRD, or another reason to reject it. Error returns the text, which for a
@@ -55,7 +55,7 @@ func (v Violation) Error() string {
 
 // Position is a position in a YAML or JSON document: Line and Column from 1, columns in code points, and the Offset in
 // bytes from 0.
-type Position = value.Position
+type Position = tree.Position
 
 // Hint is crdeval's guess of what was meant: a sentence as Text, the Pointer of the field that is meant, and the Replacement
 // of the value as JSON. Pointer and Replacement can be empty. Upstream has no hints.
@@ -66,7 +66,7 @@ func violations(found []violation.Violation) []Violation {
 		return nil
 	}
 	list := make([]Violation, len(found))
-	texts := new(value.Slab)
+	texts := new(tree.Slab)
 	for i := range found {
 		list[i] = newViolation(&found[i], texts)
 	}
@@ -74,16 +74,16 @@ func violations(found []violation.Violation) []Violation {
 }
 
 // newViolation returns the public form of a violation. Its texts are kept in a slab.
-func newViolation(v *violation.Violation, texts *value.Slab) Violation {
+func newViolation(v *violation.Violation, texts *tree.Slab) Violation {
 	out := Violation{
 		Type: string(v.Type), Field: v.Field, Detail: v.Detail, SchemaPointer: v.Schema, Rule: v.Rule, Step: v.Step, Hint: v.Hint,
 		Message: texts.Text(func(dst []byte) []byte { return violation.AppendBody(dst, v.Error) }),
 		Pointer: texts.Text(v.Path.AppendPointer),
 	}
 	if _, omitted := v.BadValue.(field.OmitValueType); !omitted {
-		out.BadValue = texts.Bytes(func(dst []byte) []byte { return value.AppendAny(dst, v.BadValue) })
+		out.BadValue = texts.Bytes(func(dst []byte) []byte { return tree.AppendAny(dst, v.BadValue) })
 	}
-	if at := v.Position; at != (value.Position{}) {
+	if at := v.Position; at != (tree.Position{}) {
 		out.Position = &at
 	}
 	return out

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/document"
 )
 
 // printer prints unstructured values as json.Marshal does. With points, 1.0 keeps its point.
@@ -79,7 +79,7 @@ func (p *printer) append(text []byte, v any) ([]byte, error) {
 				text = append(text, ',')
 			}
 			name := p.keys[i]
-			text = append(value.AppendCanonicalString(text, name), ':')
+			text = append(document.AppendCanonicalString(text, name), ':')
 			if text, err = p.append(text, v[name]); err != nil {
 				return nil, err
 			}
@@ -102,7 +102,7 @@ func (p *printer) append(text []byte, v any) ([]byte, error) {
 		return append(text, ']'), nil
 	case float64:
 		from := len(text)
-		if text = value.AppendAny(text, v); !bytes.ContainsAny(text[from:], ".e") {
+		if text = document.AppendAny(text, v); !bytes.ContainsAny(text[from:], ".e") {
 			if p.points {
 				text = append(text, ".0"...)
 			}
@@ -110,7 +110,7 @@ func (p *printer) append(text []byte, v any) ([]byte, error) {
 		}
 		return text, nil
 	case nil, bool, int64, string:
-		return value.AppendAny(text, v), nil
+		return document.AppendAny(text, v), nil
 	}
 	printed, err := json.Marshal(v)
 	return append(text, printed...), err
@@ -122,16 +122,16 @@ func isUnchanged(text []byte, u *unstructured.Unstructured, ignored []string) bo
 	if !ok {
 		return false
 	}
-	d := value.Acquire()
+	d := document.Acquire()
 	defer d.Release()
-	root, err := d.ParseJSON(text, value.Limits{})
+	root, err := d.ParseJSON(text, document.Limits{})
 	return err == nil && equalMembers(d, root, u.Object, []string{"metadata"}) &&
 		equalMembers(d, d.Field(root, "metadata"), metadata, ignored)
 }
 
 // equalMembers compares an object of a Doc with an unstructured one, without some members.
-func equalMembers(d *value.Doc, i uint32, object map[string]any, ignored []string) bool {
-	if d.Nodes[i].Kind != value.Object || object == nil {
+func equalMembers(d *document.Doc, i uint32, object map[string]any, ignored []string) bool {
+	if d.Nodes[i].Kind != document.Object || object == nil {
 		return false
 	}
 	left := len(object)
@@ -154,22 +154,22 @@ func equalMembers(d *value.Doc, i uint32, object map[string]any, ignored []strin
 }
 
 // equal reports whether an unstructured value is that of a node. It is false for types that decoding does not return.
-func equal(d *value.Doc, i uint32, v any) bool {
+func equal(d *document.Doc, i uint32, v any) bool {
 	switch n := &d.Nodes[i]; v := v.(type) {
 	case nil:
-		return n.Kind == value.Null
+		return n.Kind == document.Null
 	case bool:
-		return n.Kind == value.True && v || n.Kind == value.False && !v
+		return n.Kind == document.True && v || n.Kind == document.False && !v
 	case int64:
-		return n.Kind == value.Int && d.Int(i) == v
+		return n.Kind == document.Int && d.Int(i) == v
 	case float64:
-		return n.Kind == value.Float && d.Float(i) == v
+		return n.Kind == document.Float && d.Float(i) == v
 	case string:
-		return n.Kind == value.String && d.Str(i) == v
+		return n.Kind == document.String && d.Str(i) == v
 	case map[string]any:
 		return equalMembers(d, i, v, nil)
 	case []any:
-		if n.Kind != value.Array || v == nil || d.Len(i) != len(v) {
+		if n.Kind != document.Array || v == nil || d.Len(i) != len(v) {
 			return false
 		}
 		c := n.First
@@ -200,8 +200,8 @@ func unmarshal(text []byte, u *unstructured.Unstructured) error {
 
 // parse returns the content of an object. ok is false for a text beyond the limits of the engine, and an unreadable one.
 func parse(text []byte) (content map[string]any, ok bool) {
-	d := value.Acquire()
-	if root, err := d.ParseJSON(text, value.Limits{}); err == nil {
+	d := document.Acquire()
+	if root, err := d.ParseJSON(text, document.Limits{}); err == nil {
 		content, ok = d.Any(root).(map[string]any)
 	}
 	d.Release()

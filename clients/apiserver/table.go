@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/document"
 )
 
 // tableConvertor prints the objects of a version.
@@ -96,9 +96,9 @@ func (c tableConvertor) printDecoded(ctx context.Context, objects []*unstructure
 	if err != nil {
 		return nil, err
 	}
-	d := value.Acquire()
+	d := document.Acquire()
 	defer d.Release()
-	root, err := d.ParseJSON(text, value.Limits{MaxBytes: len(text)})
+	root, err := d.ParseJSON(text, document.Limits{MaxBytes: len(text)})
 	if err != nil {
 		return nil, err
 	}

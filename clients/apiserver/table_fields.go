@@ -7,7 +7,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/document"
 )
 
 // columnFields are the fields from which the cells of a table are printed: those that its columns read, and the name.
@@ -60,7 +60,7 @@ func (f *columnFields) add(names []string) {
 	known := at >= 0
 	if !known {
 		at = len(*f)
-		*f = append(*f, columnField{name: names[0], key: string(value.AppendCanonicalString(nil, names[0])) + ":"})
+		*f = append(*f, columnField{name: names[0], key: string(document.AppendCanonicalString(nil, names[0])) + ":"})
 	}
 	field := &(*f)[at]
 	switch {

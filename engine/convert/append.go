@@ -10,7 +10,7 @@ import (
 	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Append converts a JSON object to a version by the rules of a CRD and appends it to dst. Like a
@@ -28,7 +28,7 @@ func Append(ctx context.Context, d *engine.Definition, dst, object []byte, versi
 	if c.Inner.Find(version) == nil {
 		return nil, &engine.Error{Reason: engine.ReasonVersionNotFound, Message: fmt.Sprintf("%s has no version %q", d.Name(), version)}
 	}
-	doc := value.Acquire() // not released by defer: after a panic it must not return to the pool
+	doc := tree.Acquire() // not released by defer: after a panic it must not return to the pool
 	doc.StopOn(interrupt.Of(ctx))
 	root, err := compiled.Document{JSON: object}.Parse(doc, "object", c.Limits)
 	if err == nil {
@@ -41,7 +41,7 @@ func Append(ctx context.Context, d *engine.Definition, dst, object []byte, versi
 }
 
 func appendConverted(
-	ctx context.Context, c *compiled.Definition, dst []byte, doc *value.Doc, root uint32, version string, whole bool,
+	ctx context.Context, c *compiled.Definition, dst []byte, doc *tree.Doc, root uint32, version string, whole bool,
 ) ([]byte, error) {
 	group, from, _ := strings.Cut(compiled.StringField(doc, root, "apiVersion"), "/")
 	switch {
@@ -53,7 +53,7 @@ func appendConverted(
 			"the kind %q of the object is not that of %s", compiled.StringField(doc, root, "kind"), c.Inner.Name)}
 	case from != version:
 		if err := c.Inner.Rewrite(ctx, doc, root, from, version, whole); err != nil {
-			var limit *value.LimitError
+			var limit *tree.LimitError
 			if errors.As(err, &limit) {
 				return nil, compiled.LimitExceeded(err.Error(), limit, err)
 			}

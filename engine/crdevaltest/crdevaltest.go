@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/suite"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Run runs each test of the suites in a file as a subtest.
@@ -210,7 +210,7 @@ func toJSON(given any) ([]byte, error) {
 	default:
 		return json.Marshal(given)
 	}
-	text, _, err := value.YAMLToJSON(text, value.Limits{})
+	text, _, err := tree.YAMLToJSON(text, tree.Limits{})
 	return text, err
 }
 

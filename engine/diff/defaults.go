@@ -13,7 +13,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/compare"
 	"github.com/crdeval/crdeval/engine/internal/sample"
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // changesDefault reports whether a change can give objects other defaults, or drop null.
@@ -92,7 +92,7 @@ func inClauses(s *schema.Props, at string) (pointers []string) {
 // fieldPointers returns the pointers of the schemas for fields and items of a schema at a pointer, at all levels.
 func fieldPointers(s *schema.Props, at string) (pointers []string) {
 	for _, name := range schema.Names(s.Properties) {
-		p, next := s.Properties[name], at+"/properties/"+value.EscapePointer(name)
+		p, next := s.Properties[name], at+"/properties/"+tree.EscapePointer(name)
 		pointers = append(append(pointers, next), fieldPointers(&p, next)...)
 	}
 	if items := schema.Items(s); items != nil {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Bounds of the Differences of one object. The first one is listed whatever its size.
@@ -45,15 +45,15 @@ func (r *replay) results() {
 		r.failInternal("under the new definition", err)
 		return
 	}
-	sent := value.Acquire() // not released by defer: after a panic it must not return to the pool
+	sent := tree.Acquire() // not released by defer: after a panic it must not return to the pool
 	root, err := compiled.Document(r.item.Object).Parse(sent, "object", compiled.Of(r.old).Limits)
 	if err != nil {
 		return
 	}
 	finder := sent.Finder()
-	r.differ(before.Object, after.Object, "", func(p value.Path, both bool) Outcome {
+	r.differ(before.Object, after.Object, "", func(p tree.Path, both bool) Outcome {
 		node := finder.Lookup(root, p)
-		if node == 0 || both && sent.Nodes[node].Kind == value.Null {
+		if node == 0 || both && sent.Nodes[node].Kind == tree.Null {
 			return DefaultedOtherwise
 		}
 		return PrunedOtherwise
@@ -100,14 +100,14 @@ func (r *replay) converted(version string, where func(*engine.Definition) string
 		r.fail("under the new definition, "+where(r.new), err)
 		return
 	}
-	r.differ(before.Object, after.Object, version, func(value.Path, bool) Outcome { return ConvertedOtherwise })
+	r.differ(before.Object, after.Object, version, func(tree.Path, bool) Outcome { return ConvertedOtherwise })
 }
 
 // differ adds the fields in which two results differ, the topmost ones, by name. Differences at another version that
 // are the same as at the own version are skipped. classify returns the outcome of a difference; both says that both
 // results have the field.
-func (r *replay) differ(before, after []byte, version string, classify func(p value.Path, both bool) Outcome) {
-	a, b := value.Acquire(), value.Acquire() // not released by defer, as in results
+func (r *replay) differ(before, after []byte, version string, classify func(p tree.Path, both bool) Outcome) {
+	a, b := tree.Acquire(), tree.Acquire() // not released by defer, as in results
 	x, err := a.ParseJSON(before, engine.Limits{MaxBytes: max(1, len(before))})
 	if err != nil {
 		return
@@ -116,7 +116,7 @@ func (r *replay) differ(before, after []byte, version string, classify func(p va
 	if err != nil {
 		return
 	}
-	t := trees{a: a, b: b, report: func(p value.Path, i, j uint32) {
+	t := trees{a: a, b: b, report: func(p tree.Path, i, j uint32) {
 		if r.ctx.Err() != nil {
 			return // Replay returns an error
 		}
@@ -161,33 +161,33 @@ func (r *replay) difference(d FieldDifference) {
 
 // trees compares two trees.
 type trees struct {
-	a, b   *value.Doc
-	report func(p value.Path, i, j uint32) // a missing node is 0
+	a, b   *tree.Doc
+	report func(p tree.Path, i, j uint32) // a missing node is 0
 }
 
-func (t *trees) compare(p value.Path, i, j uint32) {
+func (t *trees) compare(p tree.Path, i, j uint32) {
 	switch m, n := t.a.Nodes[i].Kind, t.b.Nodes[j].Kind; {
 	case i == 0 || j == 0:
 		t.report(p, i, j)
-	case m == value.Object && n == value.Object:
+	case m == tree.Object && n == tree.Object:
 		before, after := membersOf(t.a, i), membersOf(t.b, j)
 		names := maps.Clone(before)
 		maps.Copy(names, after)
 		for _, name := range slices.Sorted(maps.Keys(names)) {
-			t.compare(p.With(value.Name(name)), before[name], after[name])
+			t.compare(p.With(tree.Name(name)), before[name], after[name])
 		}
-	case m == value.Array && n == value.Array && t.a.Len(i) == t.b.Len(j):
+	case m == tree.Array && n == tree.Array && t.a.Len(i) == t.b.Len(j):
 		c, e := t.a.Nodes[i].First, t.b.Nodes[j].First
 		for at := 0; c != 0 && e != 0; at++ {
-			t.compare(p.With(value.At(at)), c, e)
+			t.compare(p.With(tree.At(at)), c, e)
 			c, e = t.a.Nodes[c].Next, t.b.Nodes[e].Next
 		}
-	case !value.Equal(t.a, i, t.b, j):
+	case !tree.Equal(t.a, i, t.b, j):
 		t.report(p, i, j)
 	}
 }
 
-func membersOf(d *value.Doc, object uint32) map[string]uint32 {
+func membersOf(d *tree.Doc, object uint32) map[string]uint32 {
 	members := make(map[string]uint32, d.Len(object))
 	for c := d.Nodes[object].First; c != 0; c = d.Nodes[c].Next {
 		members[d.Key(c)] = c

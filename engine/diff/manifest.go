@@ -8,14 +8,14 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // manifest is one of the two CRDs of a comparison.
 type manifest struct {
-	doc       *value.Doc
+	doc       *tree.Doc
 	root      uint32 // 0 if the text has no tree
-	finder    *value.Finder
+	finder    *tree.Finder
 	crd       *apiextensionsv1.CustomResourceDefinition
 	canonical []byte
 }
@@ -34,7 +34,7 @@ func readOld(document engine.Document, l engine.Limits) (*manifest, error) {
 
 // read reads and decodes a manifest. If an API server rejects it while decoding, rejected says why.
 func read(document engine.Document, l engine.Limits) (_ *manifest, rejected *definition.DecodeError, err error) {
-	m := &manifest{doc: value.Acquire()}
+	m := &manifest{doc: tree.Acquire()}
 	source := definition.Source{Doc: m.doc}
 	decoded, err := compiled.DecodeManifest(&source, compiled.Document(document), l)
 	if err == nil {
@@ -70,16 +70,16 @@ func (m *manifest) existing(o *engine.Options) *engine.Existing {
 
 // position returns the position of a path of the CRD in the manifest, or that of its nearest parent there. What all
 // versions share is outside of spec.versions in a v1beta1 manifest.
-func (m *manifest) position(path value.Path) *engine.Position {
+func (m *manifest) position(path tree.Path) *engine.Position {
 	if m.root == 0 {
 		return nil
 	}
 	node, depth := m.finder.Deepest(m.root, path)
 	const prefix = 3 // spec, versions, the index
 	if len(path) > prefix && depth < len(path) && path[1].Key() == "versions" {
-		shared := append(value.Path{value.Name("spec")}, path[prefix:]...)
+		shared := append(tree.Path{tree.Name("spec")}, path[prefix:]...)
 		if path[prefix].Key() == "schema" {
-			shared[1] = value.Name("validation")
+			shared[1] = tree.Name("validation")
 		}
 		if n, d := m.finder.Deepest(m.root, shared); d > depth {
 			path, node, depth = shared, n, d

@@ -17,7 +17,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/sample"
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // withChange compiles old with one change of a schema of new. It returns nil if that is not possible. pointer is the
@@ -34,7 +34,7 @@ func withChange(ctx context.Context, old, new *engine.Definition, c *Change) (d 
 	above, key := p.Node, p.Keyword
 	if key == "" {
 		i := strings.LastIndex(pointer, "/")
-		above, key = pointer[:i], value.UnescapePointer(pointer[i+1:])
+		above, key = pointer[:i], tree.UnescapePointer(pointer[i+1:])
 	}
 	manifest, to, err := schemaNode(old, c.Version, above)
 	if err != nil || to == nil {
@@ -91,7 +91,7 @@ func schemaNode(d *engine.Definition, version, pointer string) (manifest, node m
 	for _, token := range strings.Split("/schema/openAPIV3Schema"+pointer, "/")[1:] {
 		switch parent := at.(type) {
 		case map[string]any:
-			at = parent[value.UnescapePointer(token)]
+			at = parent[tree.UnescapePointer(token)]
 		case []any:
 			at = nil
 			if i, err := strconv.Atoi(token); err == nil && i >= 0 && i < len(parent) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // inStorage returns an object completed as a stored one: with a name, a namespace and a resourceVersion, and without
@@ -17,7 +17,7 @@ func inStorage(d *engine.Definition, object engine.Document, item engine.Create,
 	text := object.JSON
 	if object.YAML != nil {
 		var err error
-		if text, _, err = value.YAMLToJSON(object.YAML, compiled.Of(d).Limits); err != nil {
+		if text, _, err = tree.YAMLToJSON(object.YAML, compiled.Of(d).Limits); err != nil {
 			return object, false
 		}
 	}

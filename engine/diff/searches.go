@@ -16,7 +16,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/sample"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/internal/search"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // statusPointer is the JSON pointer of the schema of the status.
@@ -216,7 +216,7 @@ func fieldPointer(field string) string {
 		if plain == "*" {
 			pointer += "/additionalProperties"
 		} else {
-			pointer += "/properties/" + value.EscapePointer(plain)
+			pointer += "/properties/" + tree.EscapePointer(plain)
 		}
 		pointer += strings.Repeat("/items", strings.Count(name, "[]"))
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // ExistingFrom reads a CRD as a registered and established one, from a manifest or from the output of kubectl get -o
@@ -14,7 +14,7 @@ import (
 // an *engine.Error for a manifest that exceeds a limit or is not a readable CRD.
 func ExistingFrom(manifest engine.Document, l engine.Limits) (name string, existing *engine.Existing, err error) {
 	defer host.Recover(&err)
-	source := definition.Source{Doc: value.Acquire()} // not released by defer: after a panic it must not return to the pool
+	source := definition.Source{Doc: tree.Acquire()} // not released by defer: after a panic it must not return to the pool
 	m, err := compiled.DecodeManifest(&source, compiled.Document(manifest), l)
 	if err != nil {
 		decode, err := compiled.Undecodable(&source, err)

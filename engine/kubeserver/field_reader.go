@@ -7,8 +7,8 @@ import (
 	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/selector"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/publish"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // FieldReader reads the selectable fields of objects of one version of a CRD that need not be compiled. It is immutable
@@ -29,7 +29,7 @@ func (r *FieldReader) Names() []string { return r.fields.Names }
 // error of an object that an API server could not list has upstream's text.
 func (r *FieldReader) Read(object engine.Document, l engine.Limits) (list []publish.SelectableField, err error) {
 	defer host.Recover(&err)
-	doc := value.Acquire() // not released by defer: after a panic it must not return to the pool
+	doc := tree.Acquire() // not released by defer: after a panic it must not return to the pool
 	root, err := compiled.Document(object).Parse(doc, "object", l)
 	if err == nil {
 		list, err = r.fields.Fields(doc, root)

@@ -16,7 +16,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/table"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // TablePrinter prints tables of objects of one version of a CRD that need not be compiled. It is safe for concurrent
@@ -66,7 +66,7 @@ func (p *TablePrinter) Print(
 		if i == sampledRows { // later rows are usually about as long
 			text = slices.Grow(text, min(len(text)/sampledRows*(len(objects)-i)*9/8, maxReserved))
 		}
-		doc := value.Acquire()
+		doc := tree.Acquire()
 		root, err := compiled.Document(objects[i]).Parse(doc, "object", engine.Limits{})
 		if err == nil {
 			text, err = rows.AppendCells(text, doc, root)

@@ -13,9 +13,9 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/casefile"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	tables "github.com/crdeval/crdeval/engine/internal/table"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/kubeserver"
 	"github.com/crdeval/crdeval/engine/publish"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // TestCases compares tables, fields, scales and OpenAPI documents with the reference's.
@@ -54,7 +54,7 @@ func TestCases(t *testing.T) {
 // it is: TableOf would read it from storage first and prune what the schema of the case does not declare.
 func tableCase(t *testing.T, d *engine.Definition, object []byte, want *casefile.Answer) {
 	t.Helper()
-	doc := value.Acquire()
+	doc := tree.Acquire()
 	defer doc.Release()
 	root, err := doc.ParseJSON(object, engine.Limits{})
 	if err != nil {

@@ -3,7 +3,7 @@ package publish
 import (
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // invalid returns the error of a call with an invalid argument.
@@ -17,6 +17,6 @@ func failed(code admission.Code, what string, err error) error {
 }
 
 // limitExceeded returns the error of a limit. err is the error that has the limit.
-func limitExceeded(message string, limit *value.LimitError, err error) error {
+func limitExceeded(message string, limit *tree.LimitError, err error) error {
 	return compiled.Error(compiled.LimitExceeded(message, limit, err))
 }

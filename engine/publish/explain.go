@@ -17,7 +17,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/explain"
 	"github.com/crdeval/crdeval/engine/internal/openapi"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // maxExplanation bounds the text of an explanation in bytes.
@@ -74,7 +74,7 @@ func Explain(ctx context.Context, request string, o ExplainOptions, crds ...CRD)
 	case errors.As(err, new(*explain.NoFieldError)):
 		return "", invalid("%s", err)
 	case errors.Is(err, explain.ErrTooLong):
-		limit := &value.LimitError{Name: "max_explanation_bytes", Limit: "explanation", Unit: "bytes", Maximum: maxExplanation}
+		limit := &tree.LimitError{Name: "max_explanation_bytes", Limit: "explanation", Unit: "bytes", Maximum: maxExplanation}
 		return "", limitExceeded(fmt.Sprintf("the explanation of %q would have more than %d bytes: ask for a field, or bound the depth",
 			request, maxExplanation), limit, limit)
 	}
@@ -85,7 +85,7 @@ func Explain(ctx context.Context, request string, o ExplainOptions, crds ...CRD)
 // (k8s.io/kubectl/pkg/explain/explain.go, jsonPathParse)
 func explainPath(request string) ([]string, error) {
 	if len(request) > maxExplainRequest {
-		limit := &value.LimitError{
+		limit := &tree.LimitError{
 			Name: "max_explain_path_bytes", Limit: "path", Unit: "bytes", Maximum: maxExplainRequest, Actual: int64(len(request)),
 		}
 		return nil, limitExceeded(fmt.Sprintf("a path of %d bytes exceeds the limit of %d: no field has such a long path",

@@ -13,7 +13,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/selector"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Bounds of a field selector. Go's HTTP servers, and so API servers, accept as many bytes in the request line and
@@ -48,7 +48,7 @@ func SelectableFields(d *engine.Definition, version string) (_ []string, err err
 func Select(ctx context.Context, d *engine.Definition, version string, object engine.Document) (_ []SelectableField, err error) {
 	defer host.Recover(&err)
 	var list []SelectableField
-	err = compiled.Of(d).Inspect(ctx, version, compiled.Document(object), func(v *admission.Version, doc *value.Doc, root uint32) error {
+	err = compiled.Of(d).Inspect(ctx, version, compiled.Document(object), func(v *admission.Version, doc *tree.Doc, root uint32) error {
 		var err error
 		if list, err = v.Selectable.Fields(doc, root); err != nil {
 			return &engine.Error{Reason: engine.ReasonObjectRejected, Message: err.Error(), Err: err, Rejection: &engine.Rejection{
@@ -81,14 +81,14 @@ func ParseFieldSelector(d *engine.Definition, version, selector string) (_ *Fiel
 	if err != nil {
 		return nil, compiled.Error(err)
 	}
-	var limit *value.LimitError
+	var limit *tree.LimitError
 	if n := len(selector); n > maxFieldSelectorBytes {
-		limit = &value.LimitError{
+		limit = &tree.LimitError{
 			Name: "max_field_selector_bytes", Limit: "field selector", Unit: "bytes", Maximum: maxFieldSelectorBytes, Actual: int64(n),
 			Advice: "no API server accepts such a long request",
 		}
 	} else if terms := strings.Count(selector, ",") + 1; terms > maxFieldSelectorTerms {
-		limit = &value.LimitError{
+		limit = &tree.LimitError{
 			Name: "max_field_selector_terms", Limit: "field selector", Unit: "terms", Maximum: maxFieldSelectorTerms, Actual: int64(terms),
 			Advice: "select by fewer fields at a time",
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/openapi"
 	crdschema "github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // OpenAPIDocument is an OpenAPI document as an API server publishes it.
@@ -204,7 +204,7 @@ func openAPIDocument(text []byte) *OpenAPIDocument {
 }
 
 func openAPIError(err error) error {
-	var limit *value.LimitError
+	var limit *tree.LimitError
 	switch {
 	case errors.As(err, &limit):
 		return limitExceeded(limit.Error(), limit, err)

@@ -13,7 +13,7 @@ import (
 	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // GetScale returns the autoscaling/v1 Scale of an object as JSON, as the scale subresource of a served version does.
@@ -26,7 +26,7 @@ import (
 func GetScale(ctx context.Context, d *engine.Definition, version string, object engine.Document) (_ []byte, err error) {
 	defer host.Recover(&err)
 	var text []byte
-	err = compiled.Of(d).Inspect(ctx, version, compiled.Document(object), func(v *admission.Version, doc *value.Doc, root uint32) error {
+	err = compiled.Of(d).Inspect(ctx, version, compiled.Document(object), func(v *admission.Version, doc *tree.Doc, root uint32) error {
 		if v.Scale == nil {
 			return noScale(d.Name(), v)
 		}
@@ -76,7 +76,7 @@ func SetScale(ctx context.Context, d *engine.Definition, version string, object,
 		return nil, compiled.Error(err)
 	}
 	r := admission.Request{Limits: c.Limits, FieldValidation: admission.Ignore, Scale: true, Body: body, YAML: isYAML, WantObject: true}
-	err = c.Inspect(ctx, version, compiled.Document(object), func(v *admission.Version, _ *value.Doc, _ uint32) error {
+	err = c.Inspect(ctx, version, compiled.Document(object), func(v *admission.Version, _ *tree.Doc, _ uint32) error {
 		if v.Scale == nil {
 			return noScale(d.Name(), v)
 		}

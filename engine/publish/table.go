@@ -15,7 +15,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/table"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // RowObject is what each row of a table has of its object: the API server's parameter includeObject.
@@ -141,11 +141,11 @@ func (m *tableMaker) add(ctx context.Context, object engine.Document) (err error
 	return err
 }
 
-func (m *tableMaker) show(_ *admission.Version, tree admission.Tree) {
+func (m *tableMaker) show(_ *admission.Version, row admission.Tree) {
 	t := m.table
-	t.json, t.ends, m.err = m.rows.AppendRows(t.json, t.ends, tree.Doc, tree.Root, m.o.Object, tree.Stop)
+	t.json, t.ends, m.err = m.rows.AppendRows(t.json, t.ends, row.Doc, row.Root, m.o.Object, row.Stop)
 	if m.err == nil && len(t.json) > m.o.MaxBytes {
-		m.err = &value.LimitError{
+		m.err = &tree.LimitError{
 			Name: "max_table_bytes", Limit: "table", Unit: "bytes", Maximum: int64(m.o.MaxBytes), Actual: int64(len(t.json)),
 			AtLeast: true, Advice: "ask for fewer objects at a time, for rows without objects, or raise the limit",
 		}

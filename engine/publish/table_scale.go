@@ -13,7 +13,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/table"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // scaleColumns are the columns of a Scale. The scale subresource requires both paths of replicas, so they never differ.
@@ -58,7 +58,7 @@ func ScaleTable(ctx context.Context, d *engine.Definition, version string, objec
 	if err := t.begin(&o); err != nil {
 		return nil, err
 	}
-	doc := value.Acquire()
+	doc := tree.Acquire()
 	root, err := doc.ParseJSON(text, c.Limits)
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/table"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // TextOptions are the options of `kubectl get`. The zero value is the default of kubectl.
@@ -47,7 +47,7 @@ func TableText(ctx context.Context, table []byte, kind string, o TextOptions) (_
 
 func tableText(ctx context.Context, columns []metav1.TableColumnDefinition, rows int, row func(int) []byte, kind string, o TextOptions) ([]byte, error) {
 	text, err := table.Text(columns, rows, row, kind, o, interrupt.Of(ctx))
-	var limit *value.LimitError
+	var limit *tree.LimitError
 	switch {
 	case errors.As(err, &limit):
 		return nil, limitExceeded(err.Error(), limit, err)

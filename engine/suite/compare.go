@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // difference is a difference between an expected object and another.
@@ -75,7 +75,7 @@ func (c *comparison) values(pointer, path string, expected, got any) {
 			return
 		}
 		for _, key := range slices.Sorted(maps.Keys(want)) {
-			c.values(pointer+"/"+value.EscapePointer(key), path+"."+key, want[key], have[key])
+			c.values(pointer+"/"+tree.EscapePointer(key), path+"."+key, want[key], have[key])
 		}
 		for _, key := range slices.Sorted(maps.Keys(have)) {
 			if _, ok := want[key]; !ok && c.whole {

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Error is an error in a suite.
@@ -30,7 +30,7 @@ func (e *Error) Error() string {
 type document struct {
 	file   string
 	before int // lines of the file before it
-	source *value.YAMLSource
+	source *tree.YAMLSource
 	json   []byte
 	errs   []error
 	// inTests counts the errors of tests.
@@ -45,11 +45,11 @@ type node struct {
 }
 
 // limits bound a document of a suite.
-var limits = value.Limits{MaxBytes: 64 << 20}
+var limits = tree.Limits{MaxBytes: 64 << 20}
 
 // parse returns the root of a document.
-func parse(file string, d value.YAMLDocument) (node, error) {
-	text, source, err := value.YAMLToJSON(d.Text, limits)
+func parse(file string, d tree.YAMLDocument) (node, error) {
+	text, source, err := tree.YAMLToJSON(d.Text, limits)
 	if err != nil {
 		return node{}, syntaxError(file, d.Line-1, err)
 	}
@@ -59,13 +59,13 @@ func parse(file string, d value.YAMLDocument) (node, error) {
 }
 
 // duplicateKeys returns an error for each duplicate key of a document. A key can override a merged one, as in manifests.
-func duplicateKeys(file string, d value.YAMLDocument) (errs []error) {
-	_, converted, err := value.NewText(d.Text).Convert(0, len(d.Text), limits)
+func duplicateKeys(file string, d tree.YAMLDocument) (errs []error) {
+	_, converted, err := tree.NewText(d.Text).Convert(0, len(d.Text), limits)
 	if err != nil {
 		return nil // of the size: it was read before
 	}
 	for _, k := range converted.DuplicatesOutside(nil) {
-		name := value.UnescapePointer(k.Path[len(k.Path)-1:].Pointer()[1:])
+		name := tree.UnescapePointer(k.Path[len(k.Path)-1:].Pointer()[1:])
 		errs = append(errs, &Error{file, d.Line - 1 + k.Position.Line, fmt.Sprintf("key %q already set in map", name)})
 	}
 	return errs
@@ -100,7 +100,7 @@ func depth(at any, pointer string) (n int) {
 	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		switch of := at.(type) {
 		case map[string]any:
-			at = of[value.UnescapePointer(token)]
+			at = of[tree.UnescapePointer(token)]
 		case []any:
 			i, err := strconv.Atoi(token)
 			if err != nil || i < 0 || i >= len(of) {
@@ -139,7 +139,7 @@ func (n node) fields(valid ...string) (fields map[string]node, unknown []string)
 		return fields, nil
 	}
 	for key, raw := range members {
-		switch child := (node{n.document, n.pointer + "/" + value.EscapePointer(key), raw}); {
+		switch child := (node{n.document, n.pointer + "/" + tree.EscapePointer(key), raw}); {
 		case !slices.Contains(valid, key):
 			unknown = append(unknown, key)
 		case !child.isKind('n'):
@@ -154,7 +154,7 @@ func (n node) fields(valid ...string) (fields map[string]node, unknown []string)
 func (n node) strictFields(valid ...string) map[string]node {
 	fields, unknown := n.fields(valid...)
 	for _, key := range unknown {
-		node{n.document, n.pointer + "/" + value.EscapePointer(key), nil}.
+		node{n.document, n.pointer + "/" + tree.EscapePointer(key), nil}.
 			wrong("unknown field %s: the fields are %s", key, strings.Join(valid, ", "))
 	}
 	return fields

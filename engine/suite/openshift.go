@@ -9,7 +9,7 @@ import (
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/workspace"
 )
 
@@ -30,7 +30,7 @@ func readOpenShift(s *Suite, root node) {
 	root.errs = nil
 	ignored := func(n node, unknown []string) {
 		for _, key := range unknown {
-			line := n.lineOf("/" + value.EscapePointer(key))
+			line := n.lineOf("/" + tree.EscapePointer(key))
 			s.Warnings = append(s.Warnings, fmt.Sprintf("%s:%d: the field %s has no effect", s.File, line, key))
 		}
 	}
@@ -66,7 +66,7 @@ func required(of node, fields map[string]node, name string) []byte {
 
 // embedded returns the JSON of an object that is the text of a field, with a name.
 func embedded(n node) []byte {
-	text, _, err := value.YAMLToJSON([]byte(n.text()), limits)
+	text, _, err := tree.YAMLToJSON([]byte(n.text()), limits)
 	if err != nil {
 		n.wrong("%s: %v", n.title(), err)
 		return nil

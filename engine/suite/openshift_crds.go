@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Annotations of the manifests of OpenShift.
@@ -45,7 +45,7 @@ type manifest struct {
 }
 
 func readManifest(text []byte) (m manifest, err error) {
-	converted, _, err := value.YAMLToJSON(text, limits)
+	converted, _, err := tree.YAMLToJSON(text, limits)
 	if err != nil {
 		return m, err
 	}
@@ -232,7 +232,7 @@ func (m *manifest) overlaps(v *variant) bool {
 
 // patch returns the CRD of a file with JSON patches applied, then cut to the version.
 func (o *openShift) patch(file string, operations []byte) (CRDs, error) {
-	text, _, err := value.YAMLToJSON(o.originals[file], limits)
+	text, _, err := tree.YAMLToJSON(o.originals[file], limits)
 	if err == nil {
 		text, err = applyPatch(text, operations)
 	}
@@ -262,7 +262,7 @@ func (o *openShift) cut(crd *CRDs) (CRDs, error) {
 		operations = append(operations, map[string]any{"op": "add", "path": at + "/served", "value": true},
 			map[string]any{"op": "add", "path": at + "/storage", "value": true})
 	}
-	text, _, err := value.YAMLToJSON(crd.Text, limits)
+	text, _, err := tree.YAMLToJSON(crd.Text, limits)
 	if err != nil {
 		return CRDs{}, err
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Suite is a set of tests of CRDs.
@@ -76,7 +76,7 @@ func Read(file string, text []byte) (suites []*Suite, others int, err error) {
 		return nil, 1, nil
 	}
 	var errs []error
-	for d := range value.SplitYAML(text) {
+	for d := range tree.SplitYAML(text) {
 		root, err := parse(file, d)
 		if err != nil {
 			errs = append(errs, err)
@@ -103,7 +103,7 @@ func Read(file string, text []byte) (suites []*Suite, others int, err error) {
 
 // CheckSyntax returns the first error in the YAML of a file, or nil.
 func CheckSyntax(file string, text []byte) error {
-	for d := range value.SplitYAML(text) {
+	for d := range tree.SplitYAML(text) {
 		if _, err := parse(file, d); err != nil {
 			return err
 		}

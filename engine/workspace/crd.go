@@ -9,8 +9,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/kubeserver"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // CRD is a CRD of a file. Workspace.Compile compiles it. It is safe for concurrent use.
@@ -49,11 +49,11 @@ type Compiled struct {
 // newCRD returns the CRD in a manifest. Fields of the wrong type are empty. It does not decode the schemas, which are
 // most of the text.
 func newCRD(m *Manifest) *CRD {
-	c, d := &CRD{Manifest: m}, value.Acquire()
+	c, d := &CRD{Manifest: m}, tree.Acquire()
 	var root uint32
 	var err error
 	if m.Document.YAML != nil {
-		root, err = d.ParseYAML(m.Document.YAML, value.Request, limits)
+		root, err = d.ParseYAML(m.Document.YAML, tree.Request, limits)
 	} else {
 		root, err = d.ParseJSON(m.Document.JSON, limits)
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // File is a source that was read.
@@ -56,7 +56,7 @@ func Parse(s Source, text []byte, before int) *File {
 
 // parse splits a text into manifests.
 func (f *File) parse(text []byte, before int) {
-	f.Manifests = ReadText(value.NewTextAt(text, value.Position{Line: 1 + before}))
+	f.Manifests = ReadText(tree.NewTextAt(text, tree.Position{Line: 1 + before}))
 	for _, m := range f.Manifests {
 		m.In, m.File, m.several = f, f.Name, before > 0 || len(f.Manifests) > 1
 		m.Number += before

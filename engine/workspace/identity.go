@@ -7,7 +7,7 @@ import (
 	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/lens"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Identity has the names in a document, "" where they are absent or not strings.
@@ -23,7 +23,7 @@ type Identity struct {
 // IdentityOf returns the names in a document. The error is an *engine.Error for a document that cannot be read.
 func IdentityOf(doc engine.Document, l engine.Limits) (id Identity, err error) {
 	defer host.Recover(&err)
-	d := value.Acquire()
+	d := tree.Acquire()
 	root, err := compiled.Document(doc).Parse(d, "document", l)
 	if err == nil {
 		id = identityOf(d, root)
@@ -32,7 +32,7 @@ func IdentityOf(doc engine.Document, l engine.Limits) (id Identity, err error) {
 	return id, compiled.Error(err)
 }
 
-func identityOf(d *value.Doc, root uint32) (id Identity) {
+func identityOf(d *tree.Doc, root uint32) (id Identity) {
 	text := func(object uint32, name string) string { return strings.Clone(compiled.StringField(d, object, name)) }
 	id.APIVersion, id.Kind = text(root, "apiVersion"), text(root, "kind")
 	if metadata := d.Field(root, "metadata"); metadata != 0 {

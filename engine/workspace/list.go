@@ -7,7 +7,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/internal/hint"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // isListKind reports whether a kind is that of a list. A list also has the field items.
@@ -96,9 +96,9 @@ func (m *Manifest) converted() (items []*Manifest, ok bool) {
 // list collects the items of a list that was converted.
 type list struct {
 	of    *Manifest
-	yaml  *value.ManifestText
+	yaml  *tree.ManifestText
 	items []*Manifest
-	paths []value.Path // of the items
+	paths []tree.Path // of the items
 }
 
 // fields are those of a list.
@@ -110,7 +110,7 @@ type fields struct {
 
 // itemsOf returns the items of a list in JSON.
 func itemsOf(text []byte) (items []json.RawMessage, ok bool) {
-	if _, spans, ok := value.PeekList(text); ok {
+	if _, spans, ok := tree.PeekList(text); ok {
 		for _, s := range spans {
 			items = append(items, text[s.Begin:s.End])
 		}
@@ -125,7 +125,7 @@ func itemsOf(text []byte) (items []json.RawMessage, ok bool) {
 
 // typeOf returns the apiVersion and the kind of an item.
 func typeOf(item []byte) (apiVersion, kind string) {
-	if apiVersion, kind, ok := value.PeekTypeMeta(item); ok {
+	if apiVersion, kind, ok := tree.PeekTypeMeta(item); ok {
 		return apiVersion, kind
 	}
 	var f fields
@@ -136,7 +136,7 @@ func typeOf(item []byte) (apiVersion, kind string) {
 }
 
 // add adds the items of the list in JSON at a path. It returns false if the text is no list.
-func (l *list) add(text []byte, apiVersion, kind string, at value.Path) bool {
+func (l *list) add(text []byte, apiVersion, kind string, at tree.Path) bool {
 	if !isListKind(kind) {
 		return false
 	}
@@ -145,7 +145,7 @@ func (l *list) add(text []byte, apiVersion, kind string, at value.Path) bool {
 		return false
 	}
 	for i, item := range items {
-		path := at.With(value.Name("items"), value.At(i))
+		path := at.With(tree.Name("items"), tree.At(i))
 		itemVersion, itemKind := typeOf(item)
 		if l.add(item, itemVersion, itemKind, path) {
 			continue
@@ -187,7 +187,7 @@ func withType(object []byte, apiVersion, kind string) []byte {
 }
 
 // repeated returns a manifest for a duplicate key of a list outside of its items.
-func (m *Manifest) repeated(d value.DuplicatePlace) *Manifest {
+func (m *Manifest) repeated(d tree.DuplicatePlace) *Manifest {
 	field := d.Path.Dotted()
 	return failed(m.origin, m.begin, engine.Violation{
 		Type: engine.TypeDuplicateField, Field: field, Pointer: d.Path.Pointer(), Position: &d.Position,

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // limits bound a document. The engine also bounds each manifest when it evaluates it.
@@ -31,12 +31,12 @@ type Manifest struct {
 	several bool // the file has other manifests
 	crd     *CRD // in the manifest; nil: it is of another kind
 
-	origin value.Origin
-	begin  int          // of the document, or of the one that has the item, in the text
-	whole  value.Span   // of the document in the text, also for an item
-	list   []value.Span // the items of a list in JSON that may be invalid
+	origin tree.Origin
+	begin  int         // of the document, or of the one that has the item, in the text
+	whole  tree.Span   // of the document in the text, also for an item
+	list   []tree.Span // the items of a list in JSON that may be invalid
 	once   sync.Once
-	ranges *value.Ranges // on first use
+	ranges *tree.Ranges // on first use
 }
 
 // New returns the manifest of a document that is not part of a text.
@@ -45,14 +45,14 @@ func New(document engine.Document) *Manifest {
 	if document.YAML != nil {
 		text = document.YAML
 	}
-	m := &Manifest{Document: document, origin: value.NewText(text).At(0)}
+	m := &Manifest{Document: document, origin: tree.NewText(text).At(0)}
 	m.identify()
 	return m
 }
 
 // part returns the manifest of the document text[begin:end].
-func part(text *value.Text, begin, end int, isJSON bool) *Manifest {
-	m := &Manifest{origin: text.At(begin), begin: begin, whole: value.Span{Begin: begin, End: end}}
+func part(text *tree.Text, begin, end int, isJSON bool) *Manifest {
+	m := &Manifest{origin: text.At(begin), begin: begin, whole: tree.Span{Begin: begin, End: end}}
 	if content := text.Bytes()[begin:end]; isJSON {
 		m.Document.JSON = content
 	} else {
@@ -92,7 +92,7 @@ func (m *Manifest) JSON() []byte {
 	if m.Err != nil || m.Document.YAML == nil {
 		return m.Document.JSON
 	}
-	text, _, err := value.NewText(m.Document.YAML).Convert(0, len(m.Document.YAML), limits)
+	text, _, err := tree.NewText(m.Document.YAML).Convert(0, len(m.Document.YAML), limits)
 	if err != nil {
 		return nil // it was read before
 	}
@@ -100,12 +100,12 @@ func (m *Manifest) JSON() []byte {
 }
 
 // Text returns the text that has the manifest.
-func (m *Manifest) Text() *value.Text { return m.origin.Text() }
+func (m *Manifest) Text() *tree.Text { return m.origin.Text() }
 
 // Extent returns the offsets of the document in the text. They include text after the document that kubectl ignores.
 // For an item of a list, they are those of the document that contains the item.
 func (m *Manifest) Extent() (begin, end int) {
-	if m.whole == (value.Span{}) {
+	if m.whole == (tree.Span{}) {
 		return m.begin, m.begin + len(m.text())
 	}
 	return m.whole.Begin, m.whole.End

@@ -1,9 +1,9 @@
 package workspace
 
-import "github.com/crdeval/crdeval/engine/value"
+import "github.com/crdeval/crdeval/engine/internal/tree"
 
 // Range is where a value is in the text of a manifest.
-type Range = value.Range
+type Range = tree.Range
 
 // Range returns where the value of a JSON pointer is in the text. If there is no such value, it returns the Range of the
 // deepest existing parent, and false. A manifest that cannot be read has no ranges.

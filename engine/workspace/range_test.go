@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 const ranges = `a: 1 # c
@@ -88,7 +88,7 @@ func TestRange(t *testing.T) {
 		m := Read([]byte(c.content))[c.number]
 		for pointer, want := range c.want {
 			r, ok := m.Range(pointer)
-			text := func(s value.Span) string { return c.content[s.Begin:s.End] }
+			text := func(s tree.Span) string { return c.content[s.Begin:s.End] }
 			got := text(r.Key) + "|" + text(r.Value)
 			if flags := strings.Fields(fmt.Sprint(word(r.Collection, "collection"), word(r.Flow, "flow"), word(r.Shared, "shared"))); len(flags) > 0 {
 				got += "|" + strings.Join(flags, " ")

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // The functions of this file are for callers that send a document to a service, which does not know its Origin.
@@ -37,7 +37,7 @@ var lineInText = regexp.MustCompile(`\bline (\d+)\b`)
 // in the message, are those of the text. line and column are 0 if they are unknown.
 func (m *Manifest) Describe(err error) (text string, line, column int) {
 	var e *engine.Error
-	var syntax *value.SyntaxError
+	var syntax *tree.SyntaxError
 	known := errors.As(err, &e) && e.Position != nil && e.Position.Line > 0
 	if m.Err != nil && errors.Is(err, m.Err) || errors.As(err, &syntax) && syntax.Located() {
 		if known {

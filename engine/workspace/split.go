@@ -11,15 +11,15 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/host"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Read returns the manifests of a text as kubectl reads a file. Where kubectl cannot read it, there is a manifest with
 // an error.
-func Read(content []byte) []*Manifest { return ReadText(value.NewText(content)) }
+func Read(content []byte) []*Manifest { return ReadText(tree.NewText(content)) }
 
 // ReadText is Read for a Text.
-func ReadText(text *value.Text) []*Manifest {
+func ReadText(text *tree.Text) []*Manifest {
 	r := &reader{text: text}
 	begin := 0
 	if bytes.HasPrefix(text.Bytes(), byteOrderMark) {
@@ -34,7 +34,7 @@ func ReadText(text *value.Text) []*Manifest {
 
 // reader collects the manifests of a text.
 type reader struct {
-	text      *value.Text
+	text      *tree.Text
 	manifests []*Manifest // documents, not identified yet
 }
 
@@ -53,12 +53,12 @@ func (r *reader) values(begin int) (yaml int) {
 		return begin
 	}
 	for count, at := 0, begin; ; count++ {
-		v, ok := value.NextJSON(text, at)
+		v, ok := tree.NextJSON(text, at)
 		if !ok {
 			return -1 // the end
 		}
 		content := text[v.Begin:v.End]
-		if kind, items, isList := value.PeekList(content); isList && isListKind(kind) || json.Valid(content) {
+		if kind, items, isList := tree.PeekList(content); isList && isListKind(kind) || json.Valid(content) {
 			if wrong := invalidUTF8(content); wrong >= 0 { // kubectl replaces it
 				r.unreadable(v.Begin+wrong, "invalid JSON: this byte is not UTF-8")
 				at = v.End
@@ -126,7 +126,7 @@ func (r *reader) documents(begin int) {
 		switch {
 		case rejected:
 			m := r.manifests[len(r.manifests)-1]
-			m.whole = value.Span{Begin: m.begin, End: at}
+			m.whole = tree.Span{Begin: m.begin, End: at}
 		case content:
 			r.manifests = append(r.manifests, part(r.text, begin, at, false))
 		}
@@ -138,7 +138,7 @@ func (r *reader) documents(begin int) {
 		rest = bytes.TrimSpace(rest)
 		switch {
 		case !separates:
-			empty, content = false, content || value.HasContentIn(line)
+			empty, content = false, content || tree.HasContentIn(line)
 		case len(rest) > 0 && rest[0] != '#':
 			end(next)
 			empty, rejected = false, true
@@ -162,7 +162,7 @@ func (r *reader) unreadable(offset int, message string) {
 }
 
 // failed returns a manifest without content that cannot be read for a reason.
-func failed(origin value.Origin, begin int, reason engine.Violation) *Manifest {
+func failed(origin tree.Origin, begin int, reason engine.Violation) *Manifest {
 	m := &Manifest{origin: origin, begin: begin}
 	m.Document = engine.Document{YAML: []byte{}, Origin: &m.origin}
 	reason.Detail, reason.Step = reason.Message, engine.StepDecode
@@ -205,7 +205,7 @@ func (m *Manifest) cut() {
 	if m.Err != nil || m.Document.YAML == nil {
 		return
 	}
-	end, found := value.IgnoredText(m.Document.YAML)
+	end, found := tree.IgnoredText(m.Document.YAML)
 	if !found {
 		return
 	}

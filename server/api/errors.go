@@ -25,8 +25,8 @@ import (
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conversionwebhook"
+	"github.com/crdeval/crdeval/engine/document"
 	"github.com/crdeval/crdeval/engine/host"
-	"github.com/crdeval/crdeval/engine/value"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/registry"
@@ -187,7 +187,7 @@ func engineProblem(e *engine.Error) *Error {
 	if e.Reason == engine.ReasonObjectRejected { // an old object that no API server could have stored
 		p.Reason, p.Metadata["field"] = crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT, "old_object"
 	}
-	var limit *value.LimitError
+	var limit *document.LimitError
 	if errors.As(e, &limit) {
 		name := cmp.Or(limitNames[limit.Name], limit.Name)
 		p.Metadata["limit"] = name

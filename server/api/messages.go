@@ -13,9 +13,9 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/crdeval/crdeval/engine/document"
 	"github.com/crdeval/crdeval/engine/publish"
 	"github.com/crdeval/crdeval/engine/rules"
-	"github.com/crdeval/crdeval/engine/value"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -135,7 +135,7 @@ func timestamp(t time.Time) *timestamppb.Timestamp {
 type Origins interface {
 	// Origin returns the origin of a document of the request, nil if it has none. The error says that the document cannot
 	// be read. It is nil for one that the engine can report itself.
-	Origin(d *crdevalv1.Document) (*value.Origin, error)
+	Origin(d *crdevalv1.Document) (*document.Origin, error)
 	// Warnings returns the warnings about the place of a document in the body.
 	Warnings(d *crdevalv1.Document) []engine.Warning
 }

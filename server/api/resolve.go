@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/document"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/registry"
 )
@@ -96,7 +96,7 @@ func (r *resolver) guess(ctx context.Context, item item, o engine.Document) *eng
 	if len(head) == 0 {
 		return nil
 	}
-	t.apiVersion, t.kind, _ = value.PeekTypeMeta(append(bytes.Clone(head), '}'))
+	t.apiVersion, t.kind, _ = document.PeekTypeMeta(append(bytes.Clone(head), '}'))
 	d, err := r.find(ctx, t, o)
 	if err != nil {
 		return nil
@@ -244,5 +244,5 @@ func typeMetaHead(o engine.Document) []byte {
 	if o.YAML != nil {
 		return nil
 	}
-	return o.JSON[:value.TypeMetaHead(o.JSON)]
+	return o.JSON[:document.TypeMetaHead(o.JSON)]
 }

@@ -8,7 +8,7 @@ import (
 
 	"google.golang.org/grpc/peer"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/document"
 	"github.com/crdeval/crdeval/server/access/audit"
 	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/gateway"
@@ -34,7 +34,7 @@ func (a *App) startWeb(ctx context.Context) error {
 		MaxBodyBytes: int64(a.config.MaxMessageBytes), Bodies: bodies, Lists: a.config.limits().Lists(), Pages: pages, Calls: calls, Trouble: a.trouble,
 		Reviewed: a.telemetry.CountReviews(), Open: a.openLease,
 		Admit: a.admitRequest, Convert: a.convert,
-		Limits: value.Limits{
+		Limits: document.Limits{
 			MaxDepth: a.config.MaxDocumentDepth, MaxAliasFactor: a.config.MaxAliasFactor, MaxAliasBytes: int(a.config.MaxAliasBytes),
 		},
 	})

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/document"
 )
 
 // load bounds the calls that run, and the memory for their responses. It rejects what exceeds a bound instead of queueing
@@ -98,7 +98,7 @@ func (l *load) release(host string, n int64) {
 }
 
 // weigh returns the approximate memory that the evaluation of an object needs. It can parse the object three times.
-func weigh(object []byte) int64 { return 3 * int64(len(object)+value.MaxTreeSize(object)) }
+func weigh(object []byte) int64 { return 3 * int64(len(object)+document.MaxTreeSize(object)) }
 
 // reservation is the memory that the responses of a request take. It ends with the request, because results refer to the
 // responses.

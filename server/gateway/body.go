@@ -18,7 +18,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/document"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/flow"
@@ -34,7 +34,7 @@ const (
 type body struct {
 	data   []byte
 	yaml   bool
-	limits value.Limits
+	limits document.Limits
 	lists  map[string]api.ListLimit
 	params map[string]string // of the path: the message may have the same values and no others
 	form   *form             // of the answer; nil where there is only one
@@ -219,7 +219,7 @@ func unsupportedMedia(r *http.Request, supported string) error {
 
 // decode reads the body into v and keeps the error, of which grpc-gateway has only the text.
 func (b *body) decode(v any) error {
-	b.text = value.NewText(b.data)
+	b.text = document.NewText(b.data)
 	if b.err = b.decodeInto(v); b.err == nil {
 		b.err = b.checkPath(v)
 		b.form.apply(v)
@@ -323,14 +323,14 @@ func (b *body) status() error {
 	if list, ok := errors.AsType[*listError](b.err); ok {
 		return api.LimitExceeded(list.limit.Name, list.limit.Maximum, "%v", list)
 	}
-	if limit, ok := errors.AsType[*value.LimitError](b.err); ok {
+	if limit, ok := errors.AsType[*document.LimitError](b.err); ok {
 		return failure(crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "the body: "+limit.Error(),
 			map[string]string{"maximum": strconv.FormatInt(limit.Maximum, 10)})
 	}
 	if at, ok := errors.AsType[*bodyError](b.err); ok {
 		return malformedAt(at.Error(), at.violation())
 	}
-	if syntax, ok := errors.AsType[*value.SyntaxError](b.err); ok {
+	if syntax, ok := errors.AsType[*document.SyntaxError](b.err); ok {
 		at := syntax.Position()
 		return malformedAt(atPosition(at, syntax.Sentence()), engine.Violation{
 			Type: engine.TypeSyntax, Message: syntax.Sentence(), Detail: syntax.Sentence(), Position: &at,

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/document"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
 )
@@ -28,7 +28,7 @@ type decoder struct {
 }
 
 // documentPaths are the paths of the documents in a body.
-type documentPaths map[*crdevalv1.Document]value.Path
+type documentPaths map[*crdevalv1.Document]document.Path
 
 // step is a field or, with an empty name, an index.
 type step struct {
@@ -75,12 +75,12 @@ func yamlDocument(text []byte) *crdevalv1.Document {
 	return &crdevalv1.Document{Content: &crdevalv1.Document_RawYaml{RawYaml: text}}
 }
 
-// valuePath returns the path as a value.Path.
-func (d *decoder) valuePath() value.Path {
-	path := make(value.Path, len(d.path))
+// valuePath returns the path as a document.Path.
+func (d *decoder) valuePath() document.Path {
+	path := make(document.Path, len(d.path))
 	for i, s := range d.path {
-		if path[i] = value.Name(s.name); s.name == "" {
-			path[i] = value.At(s.index)
+		if path[i] = document.Name(s.name); s.name == "" {
+			path[i] = document.At(s.index)
 		}
 	}
 	return path
@@ -136,7 +136,7 @@ func (d *decoder) message(t *messageType, m reflect.Value) error {
 func (d *decoder) failMember(kind string, name []byte, format string, args ...any) error {
 	err := d.fail(format, args...)
 	if at, ok := errors.AsType[*bodyError](err); ok {
-		at.kind, at.member = kind, value.Path{value.Name(string(name))}
+		at.kind, at.member = kind, document.Path{document.Name(string(name))}
 	}
 	return err
 }
@@ -189,7 +189,7 @@ func (d *decoder) list(f *field, l reflect.Value) error {
 		}
 		l.SetLen(i + 1)
 		err := d.single(f, l.Index(i))
-		if err == nil && f.class == document && isNull(d.src[start:d.pos]) {
+		if err == nil && f.class == inline && isNull(d.src[start:d.pos]) {
 			d.pos = start
 			err = d.fail("null is not an element of this array")
 		}
@@ -204,7 +204,7 @@ func (d *decoder) list(f *field, l reflect.Value) error {
 // single reads one value of f.
 func (d *decoder) single(f *field, to reflect.Value) error {
 	switch f.class {
-	case document:
+	case inline:
 		raw, err := d.value()
 		if err == nil {
 			given := api.JSON(raw)

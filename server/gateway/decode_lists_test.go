@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/document"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/flow"
@@ -28,7 +28,7 @@ func TestListsAreBoundedWhileRead(t *testing.T) {
 		"YAML dashes":       {"x:\n  " + strings.Repeat("- ", many) + "\n", true, "max_yaml_nodes"},
 		"JSON that is YAML": {`{"items":[` + strings.Repeat("{},", many) + `{}]}`, true, "max_yaml_nodes"},
 	} {
-		b := &body{data: []byte(c.body), yaml: c.yaml, lists: api.Limits{}.Lists(), limits: value.Limits{MaxBytes: 64 << 20}}
+		b := &body{data: []byte(c.body), yaml: c.yaml, lists: api.Limits{}.Lists(), limits: document.Limits{MaxBytes: 64 << 20}}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		var r crdevalv1.ValidateRequest

@@ -16,8 +16,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/document"
 	"github.com/crdeval/crdeval/engine/host"
-	"github.com/crdeval/crdeval/engine/value"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/flow"
@@ -129,7 +129,7 @@ func setRetryAfter(w http.ResponseWriter, st *status.Status) (seconds int32) {
 func appendStatus(dst []byte, st *status.Status) []byte {
 	text, err := appendShared(dst, st, func() proto.Message { return st.Proto() })
 	if err != nil { // a detail of an unknown type
-		text = append(value.AppendString(append(dst, `{"code":13,"message":`...), st.Message()), '}')
+		text = append(document.AppendString(append(dst, `{"code":13,"message":`...), st.Message()), '}')
 	}
 	return text
 }

@@ -29,7 +29,7 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/peer"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/document"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/flow"
@@ -52,7 +52,7 @@ type Options struct {
 	// Lists bounds the lists of a request, by JSON name. A longer list gets LIMIT_EXCEEDED. Default: those of api.Limits.
 	Lists map[string]api.ListLimit
 	// Limits bound the YAML bodies that are converted to JSON here. MaxBytes is ignored. The server bounds documents.
-	Limits value.Limits
+	Limits document.Limits
 	// Pages are further paths, each for GET and HEAD.
 	Pages map[string]http.Handler
 	// Calls are further paths, each for POST. Admit is called for them, and their bodies have the bounds of all bodies.

@@ -6,7 +6,7 @@ import (
 	"regexp"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/document"
 	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
@@ -136,7 +136,7 @@ func hasMarker(text []byte) bool {
 }
 
 // secondDocument returns the error of a body with several documents.
-func (b *body) secondDocument(at value.Position) error {
+func (b *body) secondDocument(at document.Position) error {
 	return &bodyError{
 		body: b.text.Bytes(), offset: at.Offset, kind: engine.TypeSyntax,
 		text: "a second document begins here; send one document at a time",
@@ -173,7 +173,7 @@ func (b *body) decodeYAML(v any) error {
 		return err
 	}
 	if hasMarker(text) {
-		if end, more := value.IgnoredText(text); more {
+		if end, more := document.IgnoredText(text); more {
 			return b.secondDocument(b.text.Position(end))
 		}
 	}
@@ -187,7 +187,7 @@ func (b *body) decodeYAML(v any) error {
 }
 
 // follow makes an error about converted JSON one about the YAML text.
-func (e *bodyError) follow(text *value.Text, conversion *value.ManifestText) {
+func (e *bodyError) follow(text *document.Text, conversion *document.ManifestText) {
 	origin := conversion.At(nil)
 	found, _ := origin.Ranges(nil, false).Find(e.pointer)
 	e.body, e.offset = text.Bytes(), found.Value.Begin

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/document"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
 )
@@ -166,7 +166,7 @@ func appendList(dst []byte, f *field, l reflect.Value) (_ []byte, err error) {
 
 func appendValue(dst []byte, f *field, v reflect.Value) ([]byte, error) {
 	switch f.class {
-	case document:
+	case inline:
 		return appendDocument(dst, v.Interface().(*crdevalv1.Document))
 	case message:
 		return appendMessage(dst, f.sub, v.Elem())
@@ -179,7 +179,7 @@ func appendValue(dst []byte, f *field, v reflect.Value) ([]byte, error) {
 	}
 	switch f.Kind() {
 	case protoreflect.StringKind:
-		return value.AppendString(dst, v.String()), nil
+		return document.AppendString(dst, v.String()), nil
 	case protoreflect.BoolKind:
 		return strconv.AppendBool(dst, v.Bool()), nil
 	case protoreflect.Int32Kind:
@@ -192,7 +192,7 @@ func appendValue(dst []byte, f *field, v reflect.Value) ([]byte, error) {
 		return appendFloat(dst, v.Float()), nil
 	case protoreflect.EnumKind:
 		if ev := f.Enum().Values().ByNumber(protoreflect.EnumNumber(v.Int())); ev != nil {
-			return value.AppendString(dst, string(ev.Name())), nil
+			return document.AppendString(dst, string(ev.Name())), nil
 		}
 		return strconv.AppendInt(dst, v.Int(), 10), nil
 	}

@@ -58,10 +58,10 @@ func (f *field) in(m reflect.Value) (v reflect.Value, present bool) {
 type class uint8
 
 const (
-	scalar   class = iota
-	document       // a Document: the raw JSON value
-	message        // of our own package
-	foreign        // a message of another package
+	scalar  class = iota
+	inline        // a Document: the raw JSON value
+	message       // of our own package
+	foreign       // a message of another package
 )
 
 var documentName = (*crdevalv1.Document)(nil).ProtoReflect().Descriptor().FullName()
@@ -112,7 +112,7 @@ func newMessageType(goType reflect.Type, made map[reflect.Type]*messageType) *me
 			panic("gateway: the codec supports neither maps nor bytes, which " + string(fd.FullName()) + " is")
 		case sub == nil:
 		case sub.FullName() == documentName:
-			f.class = document
+			f.class = inline
 		case sub.ParentFile().Package() == ownPackage:
 			of := goType.Field(f.index).Type
 			if f.wrapper != nil {

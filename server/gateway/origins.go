@@ -4,7 +4,7 @@ import (
 	"sync"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/document"
 	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
@@ -12,8 +12,8 @@ import (
 
 // bodyOrigins are the origins of the documents of a body. They are complete before the call.
 type bodyOrigins struct {
-	text       *value.Text                                 // the body
-	conversion *value.ManifestText                         // of a YAML body that was converted to JSON, else nil
+	text       *document.Text                              // the body
+	conversion *document.ManifestText                      // of a YAML body that was converted to JSON, else nil
 	paths      documentPaths                               // of its documents
 	manifests  map[*crdevalv1.Document]*workspace.Manifest // of a YAML body of manifests
 }
@@ -21,7 +21,7 @@ type bodyOrigins struct {
 var _ api.Origins = (*bodyOrigins)(nil)
 
 // Origin implements api.Origins. Most documents of a body are slices of it.
-func (b *bodyOrigins) Origin(d *crdevalv1.Document) (*value.Origin, error) {
+func (b *bodyOrigins) Origin(d *crdevalv1.Document) (*document.Origin, error) {
 	if m := b.manifests[d]; m != nil {
 		return originOf(m)
 	}
@@ -50,7 +50,7 @@ func (b *bodyOrigins) Warnings(d *crdevalv1.Document) []engine.Warning {
 }
 
 // originOf returns the origin of a manifest, or why it cannot be read.
-func originOf(m *workspace.Manifest) (*value.Origin, error) {
+func originOf(m *workspace.Manifest) (*document.Origin, error) {
 	if m.Err != nil {
 		return nil, m.Err
 	}
@@ -73,7 +73,7 @@ type streamOrigins struct {
 }
 
 type streamOrigin struct {
-	origin   *value.Origin
+	origin   *document.Origin
 	err      error
 	warnings []engine.Warning
 }
@@ -81,7 +81,7 @@ type streamOrigin struct {
 var _ api.Origins = (*streamOrigins)(nil)
 
 // Origin implements api.Origins.
-func (s *streamOrigins) Origin(d *crdevalv1.Document) (*value.Origin, error) {
+func (s *streamOrigins) Origin(d *crdevalv1.Document) (*document.Origin, error) {
 	o := s.of(d)
 	return o.origin, o.err
 }

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/document"
 )
 
 // A bodyError says where a body is not the JSON of its message.
@@ -21,9 +21,9 @@ type bodyError struct {
 	body    []byte
 	offset  int
 	path    string
-	pointer string     // to the path and the member
-	member  value.Path // the member of the object at the path that is wrong, empty for the value there
-	kind    string     // the type of the violation, "" for a value that is not what it should be
+	pointer string        // to the path and the member
+	member  document.Path // the member of the object at the path that is wrong, empty for the value there
+	kind    string        // the type of the violation, "" for a value that is not what it should be
 	text    string
 }
 
@@ -37,15 +37,15 @@ func (e *bodyError) Error() string {
 }
 
 // atPosition returns an error text with a position in the body.
-func atPosition(p value.Position, text string) string {
+func atPosition(p document.Position, text string) string {
 	if p.Line == 0 {
 		return "the body: " + text
 	}
 	return fmt.Sprintf("the body, line %d, column %d: %s", p.Line, p.Column, text)
 }
 
-func (e *bodyError) position() value.Position {
-	return value.NewText(e.body).Position(e.offset)
+func (e *bodyError) position() document.Position {
+	return document.NewText(e.body).Position(e.offset)
 }
 
 // violation returns the error as a violation.

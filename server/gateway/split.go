@@ -7,7 +7,7 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/document"
 	"github.com/crdeval/crdeval/server/api"
 )
 
@@ -104,19 +104,19 @@ func (s *splitter) add(start piece, line []byte) (ended piece, ok bool) {
 	case separates && s.started:
 		s.current.text = s.current.text[:len(s.current.text)-len(line)]
 		ended, ok = s.end(start)
-		if !value.HasContent(rest) { // the document begins after the line
+		if !document.HasContent(rest) { // the document begins after the line
 			s.held.give(int64(len(line)))
 			s.current.line, s.current.offset = s.at.line, s.at.offset
 			return ended, ok
 		}
 		s.current.text, s.content = bytes.Clone(line), true
 	case separates:
-		s.content = value.HasContent(rest)
+		s.content = document.HasContent(rest)
 	case !s.content && isEnd(line): // not before an object, but at the end nothing is wrong with it
 		s.held.give(int64(len(s.current.text) - len(line)))
 		s.current = piece{text: bytes.Clone(line), line: start.line, offset: start.offset}
 	default:
-		s.content = s.content || value.HasContentIn(line)
+		s.content = s.content || document.HasContentIn(line)
 	}
 	s.started = true
 	return ended, ok
@@ -124,7 +124,7 @@ func (s *splitter) add(start piece, line []byte) (ended piece, ok bool) {
 
 // isEnd reports whether a line ends a YAML document.
 func isEnd(line []byte) bool {
-	marker, _ := value.DocumentMarker(line)
+	marker, _ := document.DocumentMarker(line)
 	return marker == '.'
 }
 

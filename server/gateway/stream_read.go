@@ -15,8 +15,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/document"
 	"github.com/crdeval/crdeval/engine/host"
-	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
@@ -127,8 +127,8 @@ func (s *streamReader) flush() error {
 }
 
 // pieceText returns the text of a piece, with positions in the body.
-func pieceText(p piece) *value.Text {
-	return value.NewTextAt(p.text, value.Position{Line: p.line, Offset: int(p.offset)})
+func pieceText(p piece) *document.Text {
+	return document.NewTextAt(p.text, document.Position{Line: p.line, Offset: int(p.offset)})
 }
 
 // itemsOf returns the items of a piece: those of a list in YAML, none of a null document, one otherwise.

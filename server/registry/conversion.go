@@ -10,7 +10,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/convert"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/document"
 )
 
 // TestedObjects is the number of generated objects on which the laws of conversion are tested before rules are set, for
@@ -169,7 +169,7 @@ func canonicalRules(rules engine.Document, l engine.Limits) ([]byte, error) {
 	_, _, err := convert.IsRules(rules, l) // has the position of a syntax error
 	var text []byte
 	if err == nil && rules.YAML != nil {
-		text, _, err = value.YAMLToJSON(rules.YAML, l)
+		text, _, err = document.YAMLToJSON(rules.YAML, l)
 	} else if err == nil {
 		var b bytes.Buffer
 		err = json.Compact(&b, rules.JSON)

@@ -17,7 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/document"
 	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/registry"
 )
@@ -288,7 +288,7 @@ func failureOf(parts []part) (text string, failed int, why error) {
 			default:
 				text = fmt.Sprintf("objects[%d]: %s", p.failedAt, text)
 			}
-			if limit, is := errors.AsType[*value.LimitError](p.why); is {
+			if limit, is := errors.AsType[*document.LimitError](p.why); is {
 				text += " (the limit " + limit.Name + ")"
 			}
 			text = Cut(text, maxFailure)
@@ -321,8 +321,8 @@ func (r *Conversion) failure(text string) *Converted {
 
 // head returns the beginning of the answer, up to the converted objects.
 func (r *Conversion) head() []byte {
-	dst := value.AppendString([]byte(`{"kind":"ConversionReview","apiVersion":`), r.APIVersion)
-	dst = value.AppendString(append(dst, `,"response":{"uid":`...), r.UID)
+	dst := document.AppendString([]byte(`{"kind":"ConversionReview","apiVersion":`), r.APIVersion)
+	dst = document.AppendString(append(dst, `,"response":{"uid":`...), r.UID)
 	return append(dst, `,"convertedObjects":[`...)
 }
 

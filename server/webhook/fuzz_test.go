@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/document"
 )
 
 // FuzzRead: no body makes a panic, and what is read has what the webhooks rely on.
@@ -48,7 +48,7 @@ func clean(text []byte) bool {
 	if json.Unmarshal(text, &m) != nil || m == nil {
 		return false
 	}
-	d := value.Acquire()
+	d := document.Acquire()
 	defer d.Release()
 	root, err := d.ParseJSON(text, unbounded)
 	if err != nil {

@@ -6,17 +6,17 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/document"
 )
 
 // unbounded are limits for objects that the evaluation service has accepted.
-var unbounded = value.Limits{MaxBytes: 1 << 30}
+var unbounded = document.Limits{MaxBytes: 1 << 30}
 
 // difference returns the JSON Patch (RFC 6902) that turns one object into another, nil if they are equal; 1.0 equals 1,
 // as an API server prints it. The operations are add, remove and replace. It replaces a container if that is shorter
 // than the operations within it, so that a patch is not much larger than the object.
 func difference(from, to []byte) ([]byte, error) {
-	d := differ{from: value.Acquire(), to: value.Acquire()}
+	d := differ{from: document.Acquire(), to: document.Acquire()}
 	defer d.from.Release()
 	defer d.to.Release()
 	a, err := root(d.from, from)
@@ -35,12 +35,12 @@ func difference(from, to []byte) ([]byte, error) {
 	return append(d.out, ']'), nil
 }
 
-func root(d *value.Doc, text []byte) (uint32, error) {
+func root(d *document.Doc, text []byte) (uint32, error) {
 	i, err := d.ParseJSON(text, unbounded)
 	if err != nil {
 		return 0, fmt.Errorf("an object to compare: %w", err)
 	}
-	if d.Nodes[i].Kind != value.Object {
+	if d.Nodes[i].Kind != document.Object {
 		return 0, fmt.Errorf("an object to compare is of type %s", d.Nodes[i].Kind)
 	}
 	return i, nil
@@ -48,8 +48,8 @@ func root(d *value.Doc, text []byte) (uint32, error) {
 
 // differ walks two trees side by side.
 type differ struct {
-	from, to *value.Doc
-	had, has *value.Finder
+	from, to *document.Doc
+	had, has *document.Finder
 	path     []byte // a JSON pointer
 	out      []byte // the operations so far, without the bracket that closes the list
 }
@@ -94,11 +94,11 @@ func (d *differ) values(a, b uint32) {
 	before := len(d.out)
 	most := before + len(d.path) + len(d.to.Raw(b)) + len(`{"op":"replace","path":"","value":},`)
 	switch {
-	case m.Kind == value.Object && n.Kind == value.Object:
+	case m.Kind == document.Object && n.Kind == document.Object:
 		d.members(a, b, most)
-	case m.Kind == value.Array && n.Kind == value.Array && m.Live == n.Live:
+	case m.Kind == document.Array && n.Kind == document.Array && m.Live == n.Live:
 		d.elements(a, b, most)
-	case m.Kind == value.Array || n.Kind == value.Array || m.Kind == value.Object || n.Kind == value.Object:
+	case m.Kind == document.Array || n.Kind == document.Array || m.Kind == document.Object || n.Kind == document.Object:
 		d.operation("replace", b)
 		return
 	default:
@@ -116,7 +116,7 @@ func (d *differ) values(a, b uint32) {
 func (d *differ) enter(key string) {
 	d.path = append(d.path, '/')
 	if strings.ContainsAny(key, "~/") {
-		key = value.EscapePointer(key)
+		key = document.EscapePointer(key)
 	}
 	d.path = append(d.path, key...)
 }
@@ -128,7 +128,7 @@ func (d *differ) operation(op string, with uint32) {
 		begin = '['
 	}
 	d.out = append(append(append(d.out, begin), `{"op":"`...), op...)
-	d.out = value.AppendCanonicalString(append(d.out, `","path":`...), string(d.path))
+	d.out = document.AppendCanonicalString(append(d.out, `","path":`...), string(d.path))
 	if with != 0 {
 		d.out = d.to.AppendJSON(append(d.out, `,"value":`...), with)
 	}

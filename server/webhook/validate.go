@@ -51,16 +51,16 @@ func (r *Request) item() *crdevalv1.WriteItem {
 	q := r.inner
 	m := &crdevalv1.WriteItem{Crd: r.crd(), Version: q.Resource.Version, Namespace: q.Namespace, Name: q.Name}
 	if len(q.OldObject.Raw) == 0 && q.SubResource == "" {
-		m.Operation = &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: document(q.Object.Raw)}}
+		m.Operation = &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: documentOf(q.Object.Raw)}}
 	} else {
 		m.Operation = &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{
-			Object: document(q.Object.Raw), OldObject: document(q.OldObject.Raw), Subresource: q.SubResource,
+			Object: documentOf(q.Object.Raw), OldObject: documentOf(q.OldObject.Raw), Subresource: q.SubResource,
 		}}
 	}
 	return m
 }
 
-func document(json []byte) *crdevalv1.Document {
+func documentOf(json []byte) *crdevalv1.Document {
 	return &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: json}}
 }
 

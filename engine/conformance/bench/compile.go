@@ -10,7 +10,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/definition"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // compileVersion is compile for the object's version only, so that versions share nothing.
@@ -58,9 +58,9 @@ func compile(o Options, name string, obj *object) (string, error) {
 
 // readAndCompile is our side of compile.
 func readAndCompile(text []byte) error {
-	d := value.Acquire()
+	d := tree.Acquire()
 	defer d.Release()
-	text, _, root, err := d.ConvertYAML(text, value.Request, nil, value.Limits{})
+	text, _, root, err := d.ConvertYAML(text, tree.Request, nil, tree.Limits{})
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // limit compares the bytes per second of a whole creation with those of a copy, of our parser alone, and of
@@ -26,11 +26,11 @@ func limit(o Options, name string, obj *object) (line string, err error) {
 	}
 	defer func() { err = errors.Join(err, closePeers(running)) }()
 	admit := func() error { _, err := us.create(obj.body); return err }
-	d := value.Acquire()
+	d := tree.Acquire()
 	defer d.Release()
 	ours, parsed, err := beside(o, in, running, false, admit, func() error {
 		d.Reset()
-		_, err := d.ParseJSON(obj.body, value.Limits{})
+		_, err := d.ParseJSON(obj.body, tree.Limits{})
 		return err
 	})
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	printed "github.com/crdeval/crdeval/engine/internal/table"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // tableRows is the number of objects in a table. Objects above largeObject bytes have a tenth of it, because upstream
@@ -72,9 +72,9 @@ func tableRow(o Options, name string, obj *object) (string, error) {
 		}
 		list.Items = append(list.Items, *u)
 	}
-	d := value.Acquire()
+	d := tree.Acquire()
 	defer d.Release()
-	root, err := d.ParseJSON(t.documents[0].JSON, value.Limits{})
+	root, err := d.ParseJSON(t.documents[0].JSON, tree.Limits{})
 	if err != nil {
 		return "", err
 	}

@@ -7,7 +7,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // readObject compares parses of the object in YAML.
@@ -27,17 +27,17 @@ func readYAML(o Options, name string, json []byte) (string, error) {
 	if json, err = yaml.YAMLToJSONStrict(text); err != nil {
 		return "", err
 	}
-	d := value.Acquire()
+	d := tree.Acquire()
 	defer d.Release()
 	parse := func() error {
 		d.Reset()
-		_, err := d.ParseYAML(text, value.Request, value.Limits{})
+		_, err := d.ParseYAML(text, tree.Request, tree.Limits{})
 		return err
 	}
 	if err := parse(); err != nil {
 		return "", err
 	}
-	if got := string(d.AppendCanonical(nil, d.Root(value.Request))); got != string(json) {
+	if got := string(d.AppendCanonical(nil, d.Root(tree.Request))); got != string(json) {
 		return "", fmt.Errorf("ours is %s, upstream's %s", got, json)
 	}
 	last := lastValue(d)
@@ -50,7 +50,7 @@ func readYAML(o Options, name string, json []byte) (string, error) {
 	}
 	again, plain, err := compare(o, parse, func() error {
 		d.Reset()
-		_, err := d.ParseJSON(json, value.Limits{})
+		_, err := d.ParseJSON(json, tree.Limits{})
 		return err
 	})
 	if err != nil {
@@ -69,16 +69,16 @@ func readYAML(o Options, name string, json []byte) (string, error) {
 }
 
 // lastValue returns the path of the last value of the document.
-func lastValue(d *value.Doc) (p value.Path) {
-	for node := d.Root(value.Request); d.Nodes[node].First != 0; {
+func lastValue(d *tree.Doc) (p tree.Path) {
+	for node := d.Root(tree.Request); d.Nodes[node].First != 0; {
 		parent := d.Nodes[node].Kind
 		for node = d.Nodes[node].First; d.Nodes[node].Next != 0; {
 			node = d.Nodes[node].Next
 		}
-		if parent == value.Array {
-			p = append(p, value.At(int(d.Nodes[node].Key)))
+		if parent == tree.Array {
+			p = append(p, tree.At(int(d.Nodes[node].Key)))
 		} else {
-			p = append(p, value.Name(string([]byte(d.Key(node)))))
+			p = append(p, tree.Name(string([]byte(d.Key(node)))))
 		}
 	}
 	return p

@@ -14,8 +14,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/sample"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/internal/search"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/testenv"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // TestSamples checks that package sample makes valid objects of the corpus' CRDs: of each at least half, of most nearly
@@ -105,15 +105,15 @@ func faultsOf(t *testing.T, d *engine.Definition, object []byte) (faults []sampl
 }
 
 // pathOf returns the path of a JSON pointer into an object.
-func pathOf(at *sample.Tree, pointer string) (path value.Path) {
+func pathOf(at *sample.Tree, pointer string) (path tree.Path) {
 	for _, part := range strings.Split(pointer, "/")[1:] {
-		step := value.Name(strings.NewReplacer("~1", "/", "~0", "~").Replace(part))
-		if i, err := strconv.Atoi(part); err == nil && at != nil && at.Kind == value.Array {
-			step = value.At(i)
+		step := tree.Name(strings.NewReplacer("~1", "/", "~0", "~").Replace(part))
+		if i, err := strconv.Atoi(part); err == nil && at != nil && at.Kind == tree.Array {
+			step = tree.At(i)
 		}
 		path = append(path, step)
 		if at != nil {
-			at = at.Follow(value.Path{step})
+			at = at.Follow(tree.Path{step})
 		}
 	}
 	return path

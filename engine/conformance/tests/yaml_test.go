@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/testenv"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // TestYAMLOfCorpus compares the reader of YAML with the YAML library: the documents of the corpus' files, and mutants with
@@ -22,7 +22,7 @@ func TestYAMLOfCorpus(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, uint64(volume)))
 	documents, mutants := 0, 0
 	err := corpus.Texts(func(path string, text []byte) error {
-		for d := range value.SplitYAML(text) {
+		for d := range tree.SplitYAML(text) {
 			if documents++; documents%max(1, 10/volume) != 0 {
 				continue
 			}
@@ -61,12 +61,12 @@ func mutant(random *rand.Rand, text []byte) []byte {
 
 func compareYAML(t *testing.T, name string, text []byte) {
 	t.Helper()
-	got, _, err := value.YAMLToJSON(text, value.Limits{})
-	if limit := (*value.LimitError)(nil); errors.As(err, &limit) {
+	got, _, err := tree.YAMLToJSON(text, tree.Limits{})
+	if limit := (*tree.LimitError)(nil); errors.As(err, &limit) {
 		return // the library has no limits
 	}
 	want, wantErr := yaml.YAMLToJSON(text)
-	if syntax := (*value.SyntaxError)(nil); wantErr == nil && errors.As(err, &syntax) && syntax.Cause == nil {
+	if syntax := (*tree.SyntaxError)(nil); wantErr == nil && errors.As(err, &syntax) && syntax.Cause == nil {
 		return // a second document, which the library ignores
 	}
 	if (err != nil) != (wantErr != nil) {

@@ -3,8 +3,8 @@ package admission
 import (
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/internal/plan"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/rules"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // accept evaluates a write on the fast path. If it returns false, the trees are in an undefined state and the exact
@@ -48,7 +48,7 @@ func (p *pass) acceptCreate(v *Version, meta uint32, mode plan.Mode) bool {
 func (p *pass) plainRequest(v *Version) bool {
 	return !p.r.Exact && !p.closed() && p.r.Trace != rules.TraceAll && (!p.r.WantChanged || !p.r.WantChanges) &&
 		p.matches() && p.own == v && !p.def.PreserveUnknown &&
-		(p.r.FieldValidation == Ignore || !p.d.HasDuplicates(value.Request))
+		(p.r.FieldValidation == Ignore || !p.d.HasDuplicates(tree.Request))
 }
 
 // normalized coerces the object's metadata. If normalized is false, only the exact path can do that.
@@ -125,12 +125,12 @@ func (p *pass) plainHandler(meta uint32) bool {
 // plainOld reads the old object at the request's version in one pass. It returns false if that is not possible.
 func (p *pass) plainOld(v *Version) bool {
 	d, q := p.d, p.oldReader()
-	if q.parse() != nil || d.HasDuplicates(value.Old) || !q.typeMeta() || q.own == nil ||
+	if q.parse() != nil || d.HasDuplicates(tree.Old) || !q.typeMeta() || q.own == nil ||
 		!p.def.equal(q.own, v) {
 		return false
 	}
 	p.old.root, p.old.converted = q.root, q.own != v
-	if !q.acceptStored(v) || p.r.OldDecoded && (q.own != v || d.Nodes[q.root].Flags&value.Dirty != 0) {
+	if !q.acceptStored(v) || p.r.OldDecoded && (q.own != v || d.Nodes[q.root].Flags&tree.Dirty != 0) {
 		return false
 	}
 	meta := d.Field(q.root, "metadata")

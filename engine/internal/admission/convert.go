@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/conversionwebhook"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Converter calls a CRD's webhook. It returns one object as JSON for each object it is given.
@@ -65,7 +65,7 @@ func (p *pass) convert(target string) error {
 //
 // Upstream: apiserver pkg/endpoints/handlers/response.go, asTable.
 func (d *Definition) ConvertItem(
-	ctx context.Context, limits value.Limits, of schema.GroupVersionKind, to *Version, object []byte,
+	ctx context.Context, limits tree.Limits, of schema.GroupVersionKind, to *Version, object []byte,
 ) (converted []byte, err error) {
 	_, err = d.run(ctx, &Request{Body: object, Limits: limits}, func(p *pass) error {
 		if err := p.parse(); err != nil {
@@ -131,7 +131,7 @@ func (p *pass) rewrite(to *Version) error {
 	}
 	err := p.convertByWebhook(to.APIVersion)
 	switch {
-	case errors.As(err, new(*value.LimitError)):
+	case errors.As(err, new(*tree.LimitError)):
 		return about(exceeded(err), "converted object: ")
 	case err == nil, errors.As(err, new(*Fault)):
 		return err
@@ -197,9 +197,9 @@ func (p *pass) convertByWebhook(to string) error {
 		return err
 	}
 	limits := p.r.Limits.WithDefaults()
-	root, err := p.d.Parse(reply, value.Arena, value.Limits{MaxBytes: max(len(reply), 1), MaxDepth: limits.MaxDepth})
+	root, err := p.d.Parse(reply, tree.Arena, tree.Limits{MaxBytes: max(len(reply), 1), MaxDepth: limits.MaxDepth})
 	if err != nil {
-		if !errors.As(err, new(*value.LimitError)) && !errors.Is(err, value.ErrStopped) {
+		if !errors.As(err, new(*tree.LimitError)) && !errors.Is(err, tree.ErrStopped) {
 			err = cmp.Or(new(unstructured.Unstructured).UnmarshalJSON(reply), err)
 		}
 		return err
@@ -252,7 +252,7 @@ func (p *pass) callWebhook(to string, object []byte) ([]byte, error) {
 		return nil, p.def.unconverted(ConversionUnavailable, p.of.Version, to, fmt.Errorf("%s%w", webhookFailed(p.of), err))
 	}
 	if limit := p.r.Limits.WithDefaults().MaxBytes; len(replies[0]) > limit {
-		return nil, &value.LimitError{
+		return nil, &tree.LimitError{
 			Name: "max_document_bytes", Limit: "document size", Unit: "bytes", Maximum: int64(limit), Actual: int64(len(replies[0])),
 			Advice: "return a smaller object from the webhook, or raise the size limit",
 		}

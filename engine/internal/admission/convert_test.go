@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crdeval/crdeval/engine/conversionwebhook"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // webhookDefinition returns a CRD that converts by a webhook.
@@ -77,11 +77,11 @@ func TestConvertByWebhook(t *testing.T) {
 func convertByWebhook(ctx context.Context, t *testing.T, d *Definition, object string) (string, error) {
 	t.Helper()
 	p := &pass{
-		call:     call{ctx: ctx, def: d, r: Request{Limits: value.Limits{MaxBytes: 1000}}},
-		document: document{d: value.Acquire(), of: webhookKind},
+		call:     call{ctx: ctx, def: d, r: Request{Limits: tree.Limits{MaxBytes: 1000}}},
+		document: document{d: tree.Acquire(), of: webhookKind},
 	}
 	var err error
-	if p.root, err = p.d.ParseJSON([]byte(object), value.Limits{}); err != nil {
+	if p.root, err = p.d.ParseJSON([]byte(object), tree.Limits{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.convertByWebhook("g/v2"); err != nil {

@@ -7,16 +7,16 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // nestedString is unstructured.NestedString for one member. The string refers to the Doc's memory.
-func nestedString(d *value.Doc, root uint32, key string) (string, error) {
+func nestedString(d *tree.Doc, root uint32, key string) (string, error) {
 	c := d.Field(root, key)
 	switch {
 	case c == 0:
 		return "", nil
-	case d.Nodes[c].Kind == value.String:
+	case d.Nodes[c].Kind == tree.String:
 		return d.Str(c), nil
 	}
 	text, _, err := unstructured.NestedString(map[string]any{key: d.Any(c)}, key)
@@ -37,7 +37,7 @@ func (p *pass) nameOf(root uint32) string {
 
 // metadata returns the node of the metadata. It adds metadata to an object without it.
 func (p *pass) metadata() uint32 {
-	if meta := p.d.Field(p.root, "metadata"); p.d.Nodes[meta].Kind == value.Object {
+	if meta := p.d.Field(p.root, "metadata"); p.d.Nodes[meta].Kind == tree.Object {
 		return meta
 	}
 	return p.put(p.root, "metadata", p.parsed([]byte("{}")))
@@ -78,27 +78,27 @@ func (p *pass) put(parent uint32, key string, made uint32) uint32 {
 
 // parsed returns a new node of a JSON value.
 func (p *pass) parsed(text []byte) uint32 {
-	made, _ := p.d.Parse(text, value.Arena, value.Limits{}) // cannot fail for JSON
+	made, _ := p.d.Parse(text, tree.Arena, tree.Limits{}) // cannot fail for JSON
 	return made
 }
 
 // integer returns a new node of a number. It does not allocate.
 func (p *pass) integer(n int64) uint32 {
-	from := len(p.d.Src[value.Arena])
-	p.d.Src[value.Arena] = strconv.AppendInt(p.d.Src[value.Arena], n, 10)
-	return p.scalar(value.Node{Kind: value.Int, Val: uint64(n)}, from)
+	from := len(p.d.Src[tree.Arena])
+	p.d.Src[tree.Arena] = strconv.AppendInt(p.d.Src[tree.Arena], n, 10)
+	return p.scalar(tree.Node{Kind: tree.Int, Val: uint64(n)}, from)
 }
 
 // plainText returns a new node of a string without characters to escape. It does not allocate.
 func (p *pass) plainText(text string) uint32 {
-	from := len(p.d.Src[value.Arena])
-	p.d.Src[value.Arena] = append(append(append(p.d.Src[value.Arena], '"'), text...), '"')
-	return p.scalar(value.Node{Kind: value.String}, from)
+	from := len(p.d.Src[tree.Arena])
+	p.d.Src[tree.Arena] = append(append(append(p.d.Src[tree.Arena], '"'), text...), '"')
+	return p.scalar(tree.Node{Kind: tree.String}, from)
 }
 
 // scalar adds a node whose text was appended to the Arena.
-func (p *pass) scalar(n value.Node, from int) uint32 {
-	n.Src, n.Off, n.End = value.Arena, uint32(from), uint32(len(p.d.Src[value.Arena]))
+func (p *pass) scalar(n tree.Node, from int) uint32 {
+	n.Src, n.Off, n.End = tree.Arena, uint32(from), uint32(len(p.d.Src[tree.Arena]))
 	p.d.Nodes = append(p.d.Nodes, n)
 	return uint32(len(p.d.Nodes) - 1)
 }
@@ -127,5 +127,5 @@ func (p *pass) copyMembers(object uint32) {
 		}
 		last = made
 	}
-	d.Nodes[object].Flags &^= value.Slotted
+	d.Nodes[object].Flags &^= tree.Slotted
 }

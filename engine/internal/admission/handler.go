@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/typed"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // handle does what the request handler does to metadata between decoding and the strategy: it checks the name and the
@@ -110,7 +110,7 @@ func (p *pass) dedupOwners(late bool) {
 		p.put(meta, "ownerReferences", p.parsed(text))
 	}
 	p.warnAbout(violation.TypeWarning, warning, "metadata.ownerReferences",
-		value.Path{value.Name("metadata"), value.Name("ownerReferences")})
+		tree.Path{tree.Name("metadata"), tree.Name("ownerReferences")})
 }
 
 // requireKind rejects an object whose kind or version mutating admission removed.
@@ -136,7 +136,7 @@ func (p *pass) requireKind() (rejected bool) {
 // Upstream: registry/rest/meta.go, FillObjectMetaSystemFields; registry/rest/create.go, BeforeCreate.
 func (p *pass) requireMetadata() (rejected bool) {
 	meta := p.d.Field(p.root, "metadata")
-	if !p.r.Whole || meta == 0 || p.d.Nodes[meta].Kind == value.Object {
+	if !p.r.Whole || meta == 0 || p.d.Nodes[meta].Kind == tree.Object {
 		return false
 	}
 	p.reject(rejectionOf(apierrors.NewInternalError(errors.New("system metadata was not initialized"))),

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // oldObject is the old object of an update in the Doc.
@@ -34,11 +34,11 @@ func (o *oldObject) has(node uint32) bool {
 // readOld reads the old object into the Doc as API servers read it from storage. The error is a Fault.
 func (p *pass) readOld(v *Version) error {
 	d, q := p.d, p.oldReader()
-	defaults := d.Src[value.Defaults]
+	defaults := d.Src[tree.Defaults]
 	if err := p.openOld(q); err != nil {
 		return err
 	}
-	if d.Nodes[d.Field(q.root, "metadata")].Kind != value.Object {
+	if d.Nodes[d.Field(q.root, "metadata")].Kind != tree.Object {
 		return ofOld(&Fault{Code: InvalidArgument, Text: "it has no metadata: no storage holds such an object"})
 	}
 	switch {
@@ -56,7 +56,7 @@ func (p *pass) readOld(v *Version) error {
 		d.Own(p.old.from, p.old.to)
 	}
 	if defaults != nil {
-		d.SetSource(value.Defaults, defaults)
+		d.SetSource(tree.Defaults, defaults)
 	}
 	return p.fitsOld()
 }
@@ -69,7 +69,7 @@ func (p *pass) oldReader() *pass {
 			ctx: p.ctx, stop: p.stop, def: p.def,
 			r: Request{Body: p.r.Old, YAML: p.r.OldYAML, Origin: p.r.OldOrigin, Limits: p.r.Limits},
 		},
-		document: document{d: p.d, text: value.Old, source: fromStorage},
+		document: document{d: p.d, text: tree.Old, source: fromStorage},
 	}
 	p.old = oldObject{from: uint32(len(p.d.Nodes))}
 	return q
@@ -176,7 +176,7 @@ func (p *pass) complete() {
 		return
 	}
 	meta := p.d.Field(p.root, "metadata")
-	if meta != 0 && p.d.Nodes[meta].Kind != value.Object {
+	if meta != 0 && p.d.Nodes[meta].Kind != tree.Object {
 		return
 	}
 	if p.old.root != 0 {

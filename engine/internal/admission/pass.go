@@ -20,8 +20,8 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/plan"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // pass is the state of one evaluation, in parts that are replaced as a whole. Passes are pooled, so that an evaluation
@@ -47,12 +47,12 @@ type call struct {
 
 // document is the body of a request, or the old object of an update.
 type document struct {
-	d        *value.Doc
+	d        *tree.Doc
 	root     uint32
-	text     value.Source      // the source of the body in d
-	json     []byte            // the body as JSON
-	yaml     *value.YAMLSource // the positions of a YAML body
-	original *locator          // of the body as it was sent, on first use
+	text     tree.Source      // the source of the body in d
+	json     []byte           // the body as JSON
+	yaml     *tree.YAMLSource // the positions of a YAML body
+	original *locator         // of the body as it was sent, on first use
 
 	source  source
 	held    bool                    // the body comes from a converter, so nothing was coerced before
@@ -98,8 +98,8 @@ func (s *scratch) forget() {
 var passes = sync.Pool{New: func() any { return &pass{scratch: new(scratch)} }}
 
 // acquire returns an empty Doc that stops with the context.
-func (p *pass) acquire() *value.Doc {
-	d := value.Acquire()
+func (p *pass) acquire() *tree.Doc {
+	d := tree.Acquire()
 	d.StopOn(p.stop)
 	return d
 }

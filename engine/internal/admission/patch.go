@@ -12,15 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/patch"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // patching is a patch while it is applied. It exists as long as the request: messages show the patched object, and
 // violations have positions in the patch.
 type patching struct {
-	doc   *value.Doc // of the patch
-	held  *value.Doc // of the object that is patched
+	doc   *tree.Doc // of the patch
+	held  *tree.Doc // of the object that is patched
 	patch patch.Document
 	tree  *patch.Tree
 
@@ -81,11 +81,11 @@ func (p *pass) readPatch() (rejected bool, err error) {
 	p.patching = q
 	q.patch = patch.Document{Type: p.r.Patch, Doc: q.doc, Text: p.r.Body}
 	if p.r.YAML {
-		q.patch.Text, _, q.patch.Root, err = q.doc.ConvertYAML(p.r.Body, value.Request, p.r.Origin, p.r.Limits)
+		q.patch.Text, _, q.patch.Root, err = q.doc.ConvertYAML(p.r.Body, tree.Request, p.r.Origin, p.r.Limits)
 	} else {
-		q.patch.Root, err = q.doc.ParseAt(q.patch.Text, value.Request, p.r.Origin, p.r.Limits)
+		q.patch.Root, err = q.doc.ParseAt(q.patch.Text, tree.Request, p.r.Origin, p.r.Limits)
 	}
-	limit := new(value.LimitError)
+	limit := new(tree.LimitError)
 	switch {
 	case err == nil:
 	case errors.As(err, &limit):
@@ -113,13 +113,13 @@ func (p *pass) readPatch() (rejected bool, err error) {
 // strictErrors returns the errors of strict decoding about the patch itself.
 func (q *patching) strictErrors(list []patch.Unknown) (all []StrictError) {
 	fields := &locator{d: q.doc, root: q.patch.Root, finder: q.doc.Finder(), steps: maxTried}
-	var repeats map[string][]value.DuplicatePlace
+	var repeats map[string][]tree.DuplicatePlace
 	for _, u := range list {
 		s := StrictError{Text: u.Text, of: violation.TypeUnknownField, field: u.Field}
 		if u.Duplicate {
 			if repeats == nil {
-				repeats = map[string][]value.DuplicatePlace{}
-				for duplicate := range q.doc.Duplicates(value.Request) {
+				repeats = map[string][]tree.DuplicatePlace{}
+				for duplicate := range q.doc.Duplicates(tree.Request) {
 					repeats[duplicate.Path] = duplicate.Places
 				}
 			}
@@ -144,7 +144,7 @@ func (p *pass) apply(root uint32, printed bool) (rejected bool, err error) {
 	if err = q.malformed; err == nil {
 		q.tree, err = patch.Apply(o, q.patch, p.stop)
 	}
-	e, limit := new(patch.Error), new(value.LimitError)
+	e, limit := new(patch.Error), new(tree.LimitError)
 	switch {
 	case err == nil:
 		return false, nil
@@ -215,12 +215,12 @@ func (p *pass) positionInPatch(puts []put) {
 	if n*len(puts) > maxPatchSearch {
 		puts = nil
 	}
-	var finder *value.Finder
+	var finder *tree.Finder
 	if len(puts) > 0 {
 		finder = p.patching.doc.Finder()
 	}
 	searched := 0
-	find := func(path value.Path) (node uint32, at value.Path) { // of several operations the last one counts
+	find := func(path tree.Path) (node uint32, at tree.Path) { // of several operations the last one counts
 		if searched++; searched%64 == 0 && p.stop.Stopped() {
 			puts = nil // the caller checks for the deadline
 		}
@@ -235,11 +235,11 @@ func (p *pass) positionInPatch(puts []put) {
 		}
 		return node, at
 	}
-	position := func(of field.ErrorType, path value.Path) (_ value.Position) {
+	position := func(of field.ErrorType, path tree.Path) (_ tree.Position) {
 		node, at := find(path)
 		switch {
 		case node == 0:
-			return value.Position{}
+			return tree.Position{}
 		case of == violation.TypeUnknownField || of == violation.TypeDuplicateField:
 			return p.patching.doc.KeyPosition(node, at)
 		}
@@ -266,7 +266,7 @@ func (p *pass) positionInPatch(puts []put) {
 type put struct {
 	keys  []string
 	value uint32
-	at    value.Path // of the value in the patch
+	at    tree.Path // of the value in the patch
 }
 
 func (q *patching) puts() (list []put) {
@@ -276,10 +276,10 @@ func (q *patching) puts() (list []put) {
 	}
 	for op := d.Nodes[q.patch.Root].First; op != 0; op = d.Nodes[op].Next {
 		name, path, given := d.Field(op, "op"), d.Field(op, "path"), d.Field(op, "value")
-		if given != 0 && d.Nodes[name].Kind == value.String && d.Nodes[path].Kind == value.String &&
+		if given != 0 && d.Nodes[name].Kind == tree.String && d.Nodes[path].Kind == tree.String &&
 			d.Str(name) != "test" {
 			list = append(list, put{keys: patch.Keys(d.Str(path)), value: given,
-				at: value.Path{value.At(i), value.Name("value")}})
+				at: tree.Path{tree.At(i), tree.Name("value")}})
 		}
 		i++
 	}

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // plainPreconditions reports whether uid and resourceVersion allow an update. It also requires a resourceVersion in
@@ -98,7 +98,7 @@ func (p *pass) checkRevision() (rejected bool) {
 
 // requireRevision rejects an update because it has no resourceVersion.
 func (p *pass) requireRevision() {
-	at := value.Path{value.Name("metadata"), value.Name("resourceVersion")}
+	at := tree.Path{tree.Name("metadata"), tree.Name("resourceVersion")}
 	f := violation.Of(violation.Request, field.Invalid(field.NewPath("metadata", "resourceVersion"), uint64(0),
 		"must be specified for an update"), at)
 	f.Node, _ = p.d.Finder().Deepest(p.root, at)

@@ -8,21 +8,21 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // read parses the body and reads apiVersion and kind. It sets p.unread for a body that upstream cannot read. The error
 // is a Fault.
 func (p *pass) read() error {
 	if err := p.parse(); err != nil {
-		if limit := new(value.LimitError); errors.As(err, &limit) {
+		if limit := new(tree.LimitError); errors.As(err, &limit) {
 			return exceeded(err)
 		}
 		if late := expired(p.ctx); late != nil {
 			return late
 		}
-		if short := p.grow(value.DecodedSize(p.r.Body)); short != nil {
+		if short := p.grow(tree.DecodedSize(p.r.Body)); short != nil {
 			return short
 		}
 		of, cause := p.decodeForError()
@@ -44,7 +44,7 @@ func (p *pass) parse() (err error) {
 	if p.json == nil {
 		p.json = p.r.Body
 		if p.r.YAML {
-			if err := p.grow(value.DecodedSize(p.r.Body)); err != nil {
+			if err := p.grow(tree.DecodedSize(p.r.Body)); err != nil {
 				return err
 			}
 			p.json, p.yaml, p.root, err = p.d.ConvertYAML(p.r.Body, p.text, p.r.Origin, p.r.Limits)
@@ -53,7 +53,7 @@ func (p *pass) parse() (err error) {
 			}
 			return err
 		}
-	} else if p.text == value.Request {
+	} else if p.text == tree.Request {
 		p.d.Reset()
 	}
 	p.root, err = p.parseAgain(p.d, p.r.Limits)
@@ -61,7 +61,7 @@ func (p *pass) parse() (err error) {
 }
 
 // parseAgain parses the body, as JSON, into a Doc.
-func (p *pass) parseAgain(d *value.Doc, l value.Limits) (root uint32, err error) {
+func (p *pass) parseAgain(d *tree.Doc, l tree.Limits) (root uint32, err error) {
 	if p.yaml != nil {
 		return d.ParseFromYAML(p.json, p.yaml, p.text, l)
 	}
@@ -121,19 +121,19 @@ const (
 // typeMeta reads apiVersion and kind from the tree. It returns false if they need upstream's decoder.
 func (p *pass) typeMeta() bool {
 	d := p.d
-	if d.Nodes[p.root].Kind != value.Object {
+	if d.Nodes[p.root].Kind != tree.Object {
 		return false
 	}
 	apiVersion, kind := "", ""
 	for c := d.Nodes[p.root].First; c != 0; c = d.Nodes[c].Next {
 		switch key := d.Key(c); key {
 		case "apiVersion":
-			if d.Nodes[c].Kind != value.String {
+			if d.Nodes[c].Kind != tree.String {
 				return false
 			}
 			apiVersion = d.Str(c)
 		case "kind":
-			if d.Nodes[c].Kind != value.String {
+			if d.Nodes[c].Kind != tree.String {
 				return false
 			}
 			kind = d.Str(c)
@@ -189,7 +189,7 @@ func foldsToTypeMeta(key string) bool {
 // oddTypeMeta decodes an object with upstream's decoder if apiVersion or kind is absent, empty, malformed or not a
 // string, or if keys are duplicate or differ from them by case.
 func (p *pass) oddTypeMeta() error {
-	if short := p.grow(value.DecodedSize(p.r.Body)); short != nil {
+	if short := p.grow(tree.DecodedSize(p.r.Body)); short != nil {
 		return short
 	}
 	of, err := p.decodeForError()
@@ -197,7 +197,7 @@ func (p *pass) oddTypeMeta() error {
 		p.unreadTypeMeta(p.undecodable(of, err))
 		return nil
 	}
-	if p.d.Nodes[p.root].Kind != value.Object {
+	if p.d.Nodes[p.root].Kind != tree.Object {
 		return internal(errors.New("a document that is no object was read as one"))
 	}
 	if p.r.Stage == StageFinish {

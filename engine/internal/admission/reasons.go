@@ -8,9 +8,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/typed"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // reject rejects the request for some reasons, whose positions it sets.
@@ -70,7 +70,7 @@ func (p *pass) holdStrict() (held bool) {
 func (p *pass) placed(reasons []violation.Violation) []violation.Violation {
 	for i := range reasons {
 		v := &reasons[i]
-		if v.Position == (value.Position{}) && p.text == value.Request && (v.Node != 0 || len(v.Path) > 0) {
+		if v.Position == (tree.Position{}) && p.text == tree.Request && (v.Node != 0 || len(v.Path) > 0) {
 			v.Position = v.Locate(p.d)
 		}
 		v.Node = 0
@@ -86,17 +86,17 @@ func (p *pass) about(step violation.Step, message string, keys ...string) violat
 }
 
 func aboutMember(step violation.Step, message string, keys ...string) violation.Violation {
-	at := make(value.Path, len(keys))
+	at := make(tree.Path, len(keys))
 	for i, key := range keys {
-		at[i] = value.Name(key)
+		at[i] = tree.Name(key)
 	}
 	return violation.Reason(step, violation.TypeRejected, at.Dotted(), message, at)
 }
 
 // SyntaxReason returns the reason of a text that cannot be parsed.
 func SyntaxReason(err error) violation.Violation {
-	message, at := err.Error(), value.Position{}
-	if syntax, ok := errors.AsType[*value.SyntaxError](err); ok {
+	message, at := err.Error(), tree.Position{}
+	if syntax, ok := errors.AsType[*tree.SyntaxError](err); ok {
 		message, at = syntax.Sentence(), syntax.Position()
 	}
 	v := violation.Reason(violation.Decode, violation.TypeSyntax, "", violation.Shorten(message, longestReason), nil)
@@ -107,18 +107,18 @@ func SyntaxReason(err error) violation.Violation {
 // typeMetaReasons returns the reasons of an object whose apiVersion or kind cannot be read. cause is upstream's.
 func (p *pass) typeMetaReasons(cause *Rejection) (list []violation.Violation) {
 	d := p.d
-	if kind := d.Nodes[p.root].Kind; kind != value.Object {
+	if kind := d.Nodes[p.root].Kind; kind != tree.Object {
 		v := violation.Reason(violation.Decode, violation.TypeDecode, "", typed.WrongType("object", kind), nil)
 		v.Node = p.root
 		return append(list, v)
 	}
 	for _, key := range [...]string{"apiVersion", "kind"} {
-		at, c := value.Path{value.Name(key)}, d.Field(p.root, key)
+		at, c := tree.Path{tree.Name(key)}, d.Field(p.root, key)
 		var v violation.Violation
 		switch kind := d.Nodes[c].Kind; {
-		case c == 0 || kind == value.String && d.Str(c) == "":
+		case c == 0 || kind == tree.String && d.Str(c) == "":
 			v = violation.Reason(violation.Decode, violation.TypeDecode, key, "must be set", at)
-		case kind != value.String:
+		case kind != tree.String:
 			v = violation.Reason(violation.Decode, violation.TypeDecode, key, typed.WrongType("string", kind), at)
 			v.Want = "string"
 		case key == "apiVersion" && strings.Count(d.Str(c), "/") > 1:
@@ -146,7 +146,7 @@ func (p *pass) otherVersionReason(want string) violation.Violation {
 }
 
 // malformed returns the reasons of metadata that cannot be decoded. at is its path. cause is upstream's.
-func (p *pass) malformed(meta uint32, at value.Path, cause error) []violation.Violation {
+func (p *pass) malformed(meta uint32, at tree.Path, cause error) []violation.Violation {
 	list := typed.Mismatches(p.d, meta, at, reflect.TypeFor[metav1.ObjectMeta]())
 	if len(list) == 0 {
 		text := violation.Shorten(cause.Error(), longestReason)

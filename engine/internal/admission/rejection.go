@@ -20,8 +20,8 @@ import (
 	jsonserializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Code says why a request could not be evaluated.
@@ -48,7 +48,7 @@ type Fault struct {
 	Code Code
 	Text string
 	// Limit is set for LimitExceeded.
-	Limit *value.LimitError
+	Limit *tree.LimitError
 	// Rejection and Violations are set for ObjectRejected. Violations are also set for a document that is not JSON or
 	// YAML.
 	Rejection  *Rejection
@@ -56,7 +56,7 @@ type Fault struct {
 	// Warnings go with Rejection.
 	Warnings []violation.Warning
 	// Position is where the error is in the document, the zero Position if that is not known.
-	Position value.Position
+	Position tree.Position
 	Cause    error
 }
 
@@ -66,9 +66,9 @@ func (f *Fault) Error() string { return f.Text }
 // Unwrap returns the cause.
 func (f *Fault) Unwrap() error { return f.Cause }
 
-// exceeded returns the Fault of an object that exceeds a limit. err is a *value.LimitError.
+// exceeded returns the Fault of an object that exceeds a limit. err is a *tree.LimitError.
 func exceeded(err error) *Fault {
-	var limit *value.LimitError
+	var limit *tree.LimitError
 	if !errors.As(err, &limit) {
 		return internal(err)
 	}

@@ -2,9 +2,9 @@ package admission
 
 import (
 	"github.com/crdeval/crdeval/engine/internal/patch"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/rules"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // FieldValidation is the API server's parameter of that name: how unknown and duplicate fields are handled.
@@ -34,8 +34,8 @@ type Request struct {
 	// Body is the object as JSON, or as YAML if YAML is set.
 	Body   []byte
 	YAML   bool
-	Origin *value.Origin // of a Body that is a part of a text, or nil
-	Limits value.Limits
+	Origin *tree.Origin // of a Body that is a part of a text, or nil
+	Limits tree.Limits
 	// FieldValidation applies to creations and updates.
 	FieldValidation FieldValidation
 	// Namespace and Name are those of the request's URL, or empty.
@@ -49,7 +49,7 @@ type Request struct {
 	// Old is the stored object that an update replaces, as JSON, or as YAML if OldYAML is set.
 	Old       []byte
 	OldYAML   bool
-	OldOrigin *value.Origin
+	OldOrigin *tree.Origin
 	// OldDecoded says that Old was read from the storage already: it is used as it is, at the request's version.
 	OldDecoded bool
 	// Status and Scale mark updates of these subresources. The body of a scale update is a Scale.
@@ -159,12 +159,12 @@ type Outcome struct {
 
 // Change is one field that was removed or filled in, with its value as JSON.
 type Change struct {
-	Path    value.Path
+	Path    tree.Path
 	Text    string // upstream's text of the path
 	Pointer string // the path as an RFC 6901 pointer
 	Value   []byte
 	// Position is that of a removed field's key in the body, or the zero Position.
-	Position value.Position
+	Position tree.Position
 	// Hint says what a removed field probably meant, nil if unknown.
 	Hint *violation.Hint
 }

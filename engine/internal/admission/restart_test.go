@@ -6,7 +6,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // TestRestart checks that nothing remains of the fast path if a write starts over after validation: the storage version
@@ -23,7 +23,7 @@ func TestRestart(t *testing.T) {
 	})
 	body := gadget(`"name":"g","namespace":"n","finalizers":["a"]`,
 		`,"spec":{"template":{"apiVersion":"v1","kind":"A","metadata":{"creationTimestamp":"2024-01-01T01:00:00+01:00"}}}`)
-	r := Request{Body: []byte(body), WantObject: true, WantChanges: true, Limits: value.Limits{MaxViolations: 1}}
+	r := Request{Body: []byte(body), WantObject: true, WantChanges: true, Limits: tree.Limits{MaxViolations: 1}}
 	got, err := d.Admit(t.Context(), &r)
 	if err != nil || got.Rejection != nil || !got.Explained {
 		t.Fatalf("%v, %+v, on the exact path: %v", err, got.Rejection, got.Explained)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/conversionwebhook"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // convertByRules converts the object by declared rules, in place. The error is a Fault, and has the text of an API server
@@ -15,7 +15,7 @@ import (
 func (p *pass) convertByRules(to *Version) error {
 	if p.lossy() {
 		text := p.printed()
-		root, err := p.d.Parse(text, value.Arena, value.Limits{MaxBytes: len(text), MaxDepth: p.r.Limits.WithDefaults().MaxDepth})
+		root, err := p.d.Parse(text, tree.Arena, tree.Limits{MaxBytes: len(text), MaxDepth: p.r.Limits.WithDefaults().MaxDepth})
 		if err != nil {
 			return internal(fmt.Errorf("what was printed cannot be read: %w", err))
 		}
@@ -32,7 +32,7 @@ func (p *pass) convertByRules(to *Version) error {
 	if late := expired(p.ctx); err == nil || late != nil {
 		return late
 	}
-	if errors.As(err, new(*value.LimitError)) {
+	if errors.As(err, new(*tree.LimitError)) {
 		return exceeded(err)
 	}
 	if c := (*conversionwebhook.Error)(nil); errors.As(err, &c) {
@@ -44,9 +44,9 @@ func (p *pass) convertByRules(to *Version) error {
 
 // Rewrite converts a tree by the declared rules, in place. whole says that it is not a partial object of server-side
 // apply. The error names the object, the rule and the value. Its code is ConversionUnavailable if the rules do not fit
-// the schemas, otherwise ConversionFailed. The cause can be a *value.LimitError or the error of the context. After an
+// the schemas, otherwise ConversionFailed. The cause can be a *tree.LimitError or the error of the context. After an
 // error the tree is unusable.
-func (d *Definition) Rewrite(ctx context.Context, doc *value.Doc, root uint32, from, to string, whole bool) *Fault {
+func (d *Definition) Rewrite(ctx context.Context, doc *tree.Doc, root uint32, from, to string, whole bool) *Fault {
 	if d.Lenses == nil {
 		return d.unconverted(ConversionUnavailable, from, to,
 			fmt.Errorf("%s has conversion rules that do not fit its schemas: correct them with SetConversion, or in their file of --crds", d.Name))
@@ -59,10 +59,10 @@ func (d *Definition) Rewrite(ctx context.Context, doc *value.Doc, root uint32, f
 }
 
 // nameOf returns namespace and name of an object.
-func nameOf(d *value.Doc, root uint32) string {
+func nameOf(d *tree.Doc, root uint32) string {
 	metadata := d.Field(root, "metadata")
 	text := func(name string) string {
-		if c := d.Field(metadata, name); c != 0 && d.Nodes[c].Kind == value.String {
+		if c := d.Field(metadata, name); c != 0 && d.Nodes[c].Kind == tree.String {
 			return strings.Clone(d.Str(c))
 		}
 		return ""

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"slices"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // part is a part of an object that same compares, a set of bits.
@@ -21,9 +21,9 @@ const (
 
 // same reports whether a part of two objects is the same JSON. The order of members does not matter, an integer differs
 // from a float, and a missing member from one of null. The objects may share subtrees of one Doc.
-func same(x *value.Doc, i uint32, y *value.Doc, j uint32, of part) bool {
+func same(x *tree.Doc, i uint32, y *tree.Doc, j uint32, of part) bool {
 	if of == partWhole {
-		return value.Equal(x, i, y, j)
+		return tree.Equal(x, i, y, j)
 	}
 	if of&partContent != 0 && !sameMembers(x, i, y, j, "metadata") {
 		return false
@@ -33,9 +33,9 @@ func same(x *value.Doc, i uint32, y *value.Doc, j uint32, of part) bool {
 
 // sameMembers compares two values; if they are objects, without the members of some names. It searches a member only if
 // the order differs.
-func sameMembers(x *value.Doc, i uint32, y *value.Doc, j uint32, without ...string) bool {
-	if x.Nodes[i].Kind != value.Object || y.Nodes[j].Kind != value.Object {
-		return value.Equal(x, i, y, j)
+func sameMembers(x *tree.Doc, i uint32, y *tree.Doc, j uint32, without ...string) bool {
+	if x.Nodes[i].Kind != tree.Object || y.Nodes[j].Kind != tree.Object {
+		return tree.Equal(x, i, y, j)
 	}
 	if count(x, i, without) != count(y, j, without) {
 		return false
@@ -53,7 +53,7 @@ func sameMembers(x *value.Doc, i uint32, y *value.Doc, j uint32, without ...stri
 			}
 		}
 		shared := x == y && x.Nodes[c].First != 0 && x.Nodes[c].First == y.Nodes[o].First
-		if !shared && !value.Equal(x, c, y, o) {
+		if !shared && !tree.Equal(x, c, y, o) {
 			return false
 		}
 		next = y.Nodes[o].Next
@@ -62,7 +62,7 @@ func sameMembers(x *value.Doc, i uint32, y *value.Doc, j uint32, without ...stri
 }
 
 // count returns the number of an object's members without those of some names.
-func count(d *value.Doc, object uint32, without []string) int {
+func count(d *tree.Doc, object uint32, without []string) int {
 	n := d.Len(object)
 	for _, key := range without {
 		if d.Field(object, key) != 0 {
@@ -77,16 +77,16 @@ func sameText(a, b []byte, of part) bool {
 	if bytes.Equal(a, b) {
 		return true
 	}
-	x, y := value.Acquire(), value.Acquire()
+	x, y := tree.Acquire(), tree.Acquire()
 	defer x.Release()
 	defer y.Release()
-	i, err := x.Parse(a, value.Request, value.Limits{MaxBytes: len(a)})
+	i, err := x.Parse(a, tree.Request, tree.Limits{MaxBytes: len(a)})
 	if err != nil {
 		return false
 	}
-	j, err := y.Parse(b, value.Request, value.Limits{MaxBytes: len(b)})
+	j, err := y.Parse(b, tree.Request, tree.Limits{MaxBytes: len(b)})
 	if err != nil {
 		return false
 	}
-	return (x.Nodes[i].Flags|y.Nodes[j].Flags)&value.Lossy == 0 && same(x, i, y, j, of)
+	return (x.Nodes[i].Flags|y.Nodes[j].Flags)&tree.Lossy == 0 && same(x, i, y, j, of)
 }

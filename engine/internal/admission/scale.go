@@ -31,9 +31,9 @@ import (
 	"k8s.io/client-go/scale/scheme/extensionsv1beta1"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/typed"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Scale holds the parsed paths of the scale subresource.
@@ -69,7 +69,7 @@ func NewScale(s *apiextensionsv1.CustomResourceSubresourceScale) *Scale {
 // the spec has no replicas, or an error of read.
 //
 // Upstream: registry/customresource/etcd.go, ScaleREST.Get.
-func (s *Scale) Get(d *value.Doc, root uint32) ([]byte, error) {
+func (s *Scale) Get(d *tree.Doc, root uint32) ([]byte, error) {
 	scale, found, err := s.read(d, root)
 	switch {
 	case err != nil:
@@ -85,7 +85,7 @@ func (s *Scale) Get(d *value.Doc, root uint32) ([]byte, error) {
 // bits are truncated as upstream does.
 //
 // Upstream: registry/customresource/etcd.go, scaleFromCustomResource.
-func (s *Scale) read(d *value.Doc, root uint32) (scale *autoscalingv1.Scale, found bool, err error) {
+func (s *Scale) read(d *tree.Doc, root uint32) (scale *autoscalingv1.Scale, found bool, err error) {
 	replicas, found, err := s.SpecReplicas.integer(d, root)
 	if err != nil {
 		return nil, false, err
@@ -118,8 +118,8 @@ func (s *Scale) read(d *value.Doc, root uint32) (scale *autoscalingv1.Scale, fou
 }
 
 // integer returns the integer at the path, or 0 if it is absent. It does not allocate if there is no error.
-func (s *ScalePath) integer(d *value.Doc, root uint32) (n int64, found bool, err error) {
-	c, err := s.find(d, root, value.Int)
+func (s *ScalePath) integer(d *tree.Doc, root uint32) (n int64, found bool, err error) {
+	c, err := s.find(d, root, tree.Int)
 	if c == 0 {
 		return 0, false, err
 	}
@@ -127,11 +127,11 @@ func (s *ScalePath) integer(d *value.Doc, root uint32) (n int64, found bool, err
 }
 
 // text returns the string at the path, or "", like integer. It refers to the Doc's memory.
-func (s *ScalePath) text(d *value.Doc, root uint32) (string, error) {
+func (s *ScalePath) text(d *tree.Doc, root uint32) (string, error) {
 	if len(s.Names) == 0 {
 		return "", nil
 	}
-	c, err := s.find(d, root, value.String)
+	c, err := s.find(d, root, tree.String)
 	if c == 0 {
 		return "", err
 	}
@@ -139,22 +139,22 @@ func (s *ScalePath) text(d *value.Doc, root uint32) (string, error) {
 }
 
 // find returns the node at the path, or 0 if it is absent. The error is apimachinery's for a value of another kind.
-func (s *ScalePath) find(d *value.Doc, root uint32, kind value.Kind) (node uint32, err error) {
+func (s *ScalePath) find(d *tree.Doc, root uint32, kind tree.Kind) (node uint32, err error) {
 	node = root
-	parent := value.Object
+	parent := tree.Object
 	for _, name := range s.Names {
-		if parent = d.Nodes[node].Kind; parent != value.Object {
+		if parent = d.Nodes[node].Kind; parent != tree.Object {
 			break
 		}
 		if node = d.Field(node, name); node == 0 {
 			return 0, nil
 		}
 	}
-	if parent == value.Object && d.Nodes[node].Kind == kind {
+	if parent == tree.Object && d.Nodes[node].Kind == kind {
 		return node, nil
 	}
 	object, _ := d.Any(root).(map[string]any)
-	if kind == value.Int {
+	if kind == tree.Int {
 		_, _, err = unstructured.NestedInt64(object, s.Names...)
 	} else {
 		_, _, err = unstructured.NestedString(object, s.Names...)
@@ -163,10 +163,10 @@ func (s *ScalePath) find(d *value.Doc, root uint32, kind value.Kind) (node uint3
 }
 
 // violation returns the violation about a value at the path.
-func (s *ScalePath) violation(d *value.Doc, root uint32, bad any, detail string) violation.Violation {
-	at := make(value.Path, 0, len(s.Names))
+func (s *ScalePath) violation(d *tree.Doc, root uint32, bad any, detail string) violation.Violation {
+	at := make(tree.Path, 0, len(s.Names))
 	for _, name := range s.Names {
-		at = append(at, value.Name(name))
+		at = append(at, tree.Name(name))
 	}
 	v := violation.Of(violation.Scale, field.Invalid(field.NewPath(s.Text), bad, detail), at)
 	v.Node, _ = d.Finder().Deepest(root, at)
@@ -177,7 +177,7 @@ func (s *ScalePath) violation(d *value.Doc, root uint32, bad any, detail string)
 // checked on an update of the status. It does not allocate without violations. A nil Scale has no violations.
 //
 // Upstream: registry/customresource/validator.go, ValidateScaleSpec and ValidateScaleStatus.
-func (s *Scale) violations(d *value.Doc, root uint32, spec bool) (found []violation.Violation) {
+func (s *Scale) violations(d *tree.Doc, root uint32, spec bool) (found []violation.Violation) {
 	if s == nil {
 		return nil
 	}
@@ -281,15 +281,15 @@ type scaleBody struct {
 	*locator
 }
 
-// openScale returns the parsed body. The error is a *value.SyntaxError or a *value.LimitError.
+// openScale returns the parsed body. The error is a *tree.SyntaxError or a *tree.LimitError.
 func (p *pass) openScale() (*scaleBody, error) {
 	d := p.acquire()
 	var root uint32
 	var err error
 	if p.r.YAML {
-		_, _, root, err = d.ConvertYAML(p.r.Body, value.Request, p.r.Origin, p.r.Limits)
+		_, _, root, err = d.ConvertYAML(p.r.Body, tree.Request, p.r.Origin, p.r.Limits)
 	} else {
-		root, err = d.ParseAt(p.r.Body, value.Request, p.r.Origin, p.r.Limits)
+		root, err = d.ParseAt(p.r.Body, tree.Request, p.r.Origin, p.r.Limits)
 	}
 	return &scaleBody{&locator{d: d, root: root, finder: d.Finder(), stop: p.stop, steps: maxTried}}, err
 }
@@ -306,7 +306,7 @@ func (p *pass) scaleReasons(cause error) []violation.Violation {
 		{"apiVersion", scaleKind.GroupVersion().String()}, {"kind", scaleKind.Kind},
 	} {
 		c := b.d.Field(b.root, want.key)
-		if len(list) > 0 || b.d.Nodes[c].Kind == value.String && b.d.Str(c) == want.text {
+		if len(list) > 0 || b.d.Nodes[c].Kind == tree.String && b.d.Str(c) == want.text {
 			continue
 		}
 		v := aboutMember(violation.Decode, "must be "+want.text, want.key)
@@ -343,9 +343,9 @@ func (p *pass) strictScale(texts []string) (list []StrictError) {
 	}
 	b, err := p.openScale()
 	defer b.d.Release()
-	repeats := map[string][]value.DuplicatePlace{}
+	repeats := map[string][]tree.DuplicatePlace{}
 	if err == nil && p.r.Patch == 0 {
-		for duplicate := range b.d.Duplicates(value.Request) {
+		for duplicate := range b.d.Duplicates(tree.Request) {
 			repeats[duplicate.Text] = duplicate.Places
 		}
 	}
@@ -374,8 +374,8 @@ func (p *pass) patchScale(current *autoscalingv1.Scale) (*autoscalingv1.Scale, e
 		return nil, internal(err)
 	}
 	q := p.patching
-	q.held = value.Acquire()
-	root, err := q.held.Parse(text, value.Request, value.Limits{})
+	q.held = tree.Acquire()
+	root, err := q.held.Parse(text, tree.Request, tree.Limits{})
 	if err != nil {
 		return nil, internal(err)
 	}

@@ -3,7 +3,7 @@ package admission
 import (
 	"testing"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 func TestGetScale(t *testing.T) {
@@ -27,9 +27,9 @@ func TestGetScale(t *testing.T) {
 			err: ".status.selector accessor error: map[] is of the type map[string]interface {}, expected string"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := value.Acquire()
+			d := tree.Acquire()
 			defer d.Release()
-			root, err := d.Parse([]byte(c.object), value.Request, value.Limits{})
+			root, err := d.Parse([]byte(c.object), tree.Request, tree.Limits{})
 			if err != nil {
 				t.Fatal(err)
 			}

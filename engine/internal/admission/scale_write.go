@@ -12,8 +12,8 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // noReplicas is the replicas of an object without them, for a patch.
@@ -167,8 +167,8 @@ func (p *pass) changeReplicas(v *Version, sent *autoscalingv1.Scale) error {
 func (p *pass) answerScale(v *Version, want bool) error {
 	object := p.out.Object
 	if p.r.WantObject {
-		d := value.Acquire()
-		root, err := d.Parse(object, value.Request, value.Limits{MaxBytes: max(len(object), 1)})
+		d := tree.Acquire()
+		root, err := d.Parse(object, tree.Request, tree.Limits{MaxBytes: max(len(object), 1)})
 		if err != nil {
 			return internal(fmt.Errorf("what was printed cannot be read: %w", err))
 		}
@@ -224,7 +224,7 @@ func (p *pass) putReplicas(names []string, replicas int64) error {
 		switch {
 		case c == 0:
 			c = p.put(at, name, p.parsed([]byte("{}")))
-		case d.Nodes[c].Kind != value.Object:
+		case d.Nodes[c].Kind != tree.Object:
 			return fmt.Errorf("value cannot be set because .%s is not a map[string]interface{}",
 				strings.Join(names[:i+1], "."))
 		default:

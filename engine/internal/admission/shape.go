@@ -11,9 +11,9 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/typed"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // shaping has the options of shape.
@@ -43,7 +43,7 @@ func (p *pass) shape(o shaping) (unknown []plan.Change, failed *undecoded, err e
 		whole.RepairGeneration = o.Lenient && p.matches()
 		_, fields, cause := metadata.Coerce(p.d, p.root, whole)
 		if cause != nil {
-			at := value.Path{value.Name("metadata")}
+			at := tree.Path{tree.Name("metadata")}
 			return nil, &undecoded{cause, p.malformed(p.d.Field(p.root, "metadata"), at, cause)}, nil
 		}
 		own = fields
@@ -96,7 +96,7 @@ func (p *pass) shape(o shaping) (unknown []plan.Change, failed *undecoded, err e
 
 // malformedEmbedded returns the reasons of a violation by apiVersion, kind or metadata of an embedded resource.
 func (p *pass) malformedEmbedded(found *violation.Violation) []violation.Violation {
-	if found.Path[len(found.Path)-1] == value.Name("metadata") {
+	if found.Path[len(found.Path)-1] == tree.Name("metadata") {
 		return p.malformed(found.Node, found.Path, found.Error)
 	}
 	text := typed.WrongType("string", p.d.Nodes[found.Node].Kind)
@@ -155,7 +155,7 @@ func (p *pass) changes(list []plan.Change) []Change {
 	if fits == 0 || p.grow(int64(size+fits*int(unsafe.Sizeof(Change{})))) != nil {
 		return nil
 	}
-	texts := value.NewSlab(size)
+	texts := tree.NewSlab(size)
 	all := make([]Change, fits)
 	for i, c := range list[:fits] {
 		if fits < len(list) {
@@ -176,9 +176,9 @@ func (p *pass) takeChange(bytes int) bool {
 }
 
 // keyPosition returns the position of a removed field in the body, or the zero Position for one that was filled in.
-func (p *pass) keyPosition(d *value.Doc, node uint32, path value.Path) value.Position {
-	if p.text != value.Request || p.r.Patch != 0 || d.Nodes[node].Src != value.Request {
-		return value.Position{}
+func (p *pass) keyPosition(d *tree.Doc, node uint32, path tree.Path) tree.Position {
+	if p.text != tree.Request || p.r.Patch != 0 || d.Nodes[node].Src != tree.Request {
+		return tree.Position{}
 	}
 	return d.KeyPosition(node, path)
 }
@@ -214,7 +214,7 @@ func (p *pass) unknownMetadata(paths []string) {
 func (p *pass) sent() *locator {
 	if p.original == nil {
 		d := p.acquire()
-		root, err := p.parseAgain(d, value.Limits{MaxBytes: len(p.json)})
+		root, err := p.parseAgain(d, tree.Limits{MaxBytes: len(p.json)})
 		if err != nil {
 			d.Release()
 			return nil
@@ -226,9 +226,9 @@ func (p *pass) sent() *locator {
 
 // locator finds the nodes of upstream's path texts.
 type locator struct {
-	d      *value.Doc
+	d      *tree.Doc
 	root   uint32
-	finder *value.Finder
+	finder *tree.Finder
 	stop   *interrupt.Signal
 	steps  int // how many keys may still be tried
 }
@@ -238,15 +238,15 @@ const maxTried = 1 << 20
 
 // find returns the node of a path text below a node and its path, or 0. at is the path of the node. A key may have dots
 // and brackets, which make the text ambiguous: shorter keys are tried first.
-func (l *locator) find(node uint32, text string, at value.Path) (value.Path, uint32) {
+func (l *locator) find(node uint32, text string, at tree.Path) (tree.Path, uint32) {
 	if text == "" {
 		return at, node
 	}
-	if l.d.Nodes[node].Kind == value.Array {
+	if l.d.Nodes[node].Kind == tree.Array {
 		inner, rest, ok := strings.Cut(strings.TrimPrefix(text, "["), "]")
 		if i, err := strconv.Atoi(inner); ok && err == nil && text[0] == '[' {
-			if c := l.finder.Child(node, value.At(i)); c != 0 {
-				return l.find(c, rest, at.With(value.At(i)))
+			if c := l.finder.Child(node, tree.At(i)); c != 0 {
+				return l.find(c, rest, at.With(tree.At(i)))
 			}
 		}
 		return nil, 0
@@ -261,7 +261,7 @@ func (l *locator) find(node uint32, text string, at value.Path) (value.Path, uin
 
 // member is find below a member of an object, whose key is followed by one of some characters. A bracket is a part of
 // the key's notation, not of the rest.
-func (l *locator) member(node uint32, text, ends string, at value.Path) (value.Path, uint32) {
+func (l *locator) member(node uint32, text, ends string, at tree.Path) (tree.Path, uint32) {
 	for end := range len(text) + 1 {
 		closed := ends == "]" && end < len(text) && text[end] == ']'
 		if end == len(text) && ends == "]" || end < len(text) && strings.IndexByte(ends, text[end]) < 0 {
@@ -274,9 +274,9 @@ func (l *locator) member(node uint32, text, ends string, at value.Path) (value.P
 		if c == 0 {
 			continue
 		}
-		rest, step := text[end:], value.Name(text[:end])
+		rest, step := text[end:], tree.Name(text[:end])
 		if closed {
-			rest, step = rest[1:], value.Entry(text[:end])
+			rest, step = rest[1:], tree.Entry(text[:end])
 		}
 		if path, found := l.find(c, rest, at.With(step)); found != 0 {
 			return path, found

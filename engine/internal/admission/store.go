@@ -9,8 +9,8 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Admit evaluates a whole write: a creation, or an update if there is an old object, and its effect on the storage. The
@@ -37,10 +37,10 @@ func (p *pass) respond(v *Version) error {
 		return nil
 	}
 	items := p.d.Field(p.root, "items")
-	asList := !p.r.Scale && items != 0 && p.d.Nodes[items].Kind == value.Array
+	asList := !p.r.Scale && items != 0 && p.d.Nodes[items].Kind == tree.Array
 	err := p.written(v)
 	if asList && p.out.Rejection == nil {
-		p.warnAbout(violation.TypeNotice, Notice+takenForList, "items", value.Path{value.Name("items")})
+		p.warnAbout(violation.TypeNotice, Notice+takenForList, "items", tree.Path{tree.Name("items")})
 	}
 	return err
 }
@@ -88,7 +88,7 @@ func (p *pass) compareOld(v *Version) {
 		return
 	}
 	old.byText = !p.r.OldDecoded &&
-		(v != p.def.Storage || p.lossy() || d.Nodes[old.root].Flags&(value.Dirty|value.Lossy) != 0)
+		(v != p.def.Storage || p.lossy() || d.Nodes[old.root].Flags&(tree.Dirty|tree.Lossy) != 0)
 	p.out.Unchanged = !old.byText && same(d, p.root, d, old.root, partKept) &&
 		(!p.r.Status || same(d, p.root, d, old.root, partContent))
 }
@@ -123,7 +123,7 @@ func (p *pass) deletes() bool {
 		return false
 	}
 	grace := d.Field(old, "deletionGracePeriodSeconds")
-	return grace == 0 || d.Nodes[grace].Kind == value.Int && d.Int(grace) == 0
+	return grace == 0 || d.Nodes[grace].Kind == tree.Int && d.Int(grace) == 0
 }
 
 // hasRevision reports whether an object that is created has a resourceVersion other than 0. A dry run does not check
@@ -153,7 +153,7 @@ func (p *pass) lossy() bool {
 	if status := p.d.Field(p.root, "status"); status != 0 {
 		flags |= p.d.Nodes[status].Flags
 	}
-	return flags&value.Lossy != 0
+	return flags&tree.Lossy != 0
 }
 
 // storeFast is store for an object on the fast path. It prints the tree and shapes it again in place. If it returns
@@ -180,7 +180,7 @@ func (p *pass) storeFast(v *Version) bool {
 // convertFast converts the tree to another version. The conversion must change only apiVersion.
 func (p *pass) convertFast(to *Version, mode plan.Mode) bool {
 	d := p.d
-	if len(d.Src[value.Defaults]) > 0 {
+	if len(d.Src[tree.Defaults]) > 0 {
 		d.Own(1, uint32(len(d.Nodes)))
 	}
 	p.put(p.root, "apiVersion", p.plainText(to.APIVersion))
@@ -260,7 +260,7 @@ func (p *pass) locate(found []violation.Violation) []violation.Violation {
 		}
 		v := &found[i]
 		switch {
-		case p.text != value.Request:
+		case p.text != tree.Request:
 		case !p.old.has(v.Node):
 			v.Position = v.Locate(p.d)
 		case len(v.Path) == 0: // a write to the status keeps the old object, but is about the request
@@ -285,9 +285,9 @@ func (p *pass) object() {
 		return
 	}
 	flags := p.d.Nodes[p.root].Flags
-	edited := flags&(value.Dirty|value.Lossy) != 0
+	edited := flags&(tree.Dirty|tree.Lossy) != 0
 	object := p.d.Raw(p.root)
-	if edited || p.r.WantObject && flags&value.Spaced != 0 {
+	if edited || p.r.WantObject && flags&tree.Spaced != 0 {
 		object = p.printed()
 	}
 	if edited {

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // prepareCreate changes the object as the strategy does before validation.
@@ -25,12 +25,12 @@ func (p *pass) prepareCreate(v *Version) {
 	p.setGeneration(1)
 }
 
-func isStatus(c Change) bool { return len(c.Path) > 0 && c.Path[0] == value.Name("status") }
+func isStatus(c Change) bool { return len(c.Path) > 0 && c.Path[0] == tree.Name("status") }
 
 // setGeneration sets metadata.generation. It does not allocate.
 func (p *pass) setGeneration(n int64) {
 	d, meta := p.d, p.metadata()
-	if c := d.Field(meta, "generation"); c == 0 || d.Nodes[c].Kind != value.Int || d.Int(c) != n {
+	if c := d.Field(meta, "generation"); c == 0 || d.Nodes[c].Kind != tree.Int || d.Int(c) != n {
 		p.put(meta, "generation", p.integer(n))
 	}
 }
@@ -69,16 +69,16 @@ func (p *pass) absent(meta uint32, key string) bool {
 	d, c := p.d, p.d.Field(meta, key)
 	switch key {
 	case "uid":
-		return d.Nodes[c].Kind != value.String || d.Str(c) == ""
+		return d.Nodes[c].Kind != tree.String || d.Str(c) == ""
 	case "deletionGracePeriodSeconds":
-		return d.Nodes[c].Kind != value.Int
+		return d.Nodes[c].Kind != tree.Int
 	}
 	return c == 0
 }
 
 // restore sets a member to a value of the old object, unless it is equal.
 func (p *pass) restore(meta uint32, key string, from uint32) {
-	if c := p.d.Field(meta, key); c == 0 || from == 0 || !value.Equal(p.d, c, p.d, from) {
+	if c := p.d.Field(meta, key); c == 0 || from == 0 || !tree.Equal(p.d, c, p.d, from) {
 		p.put(meta, key, p.copyOf(from))
 	}
 }
@@ -95,7 +95,7 @@ func (p *pass) prepareUpdateGeneration(same bool) {
 // countUp sets the generation to that of the old object plus one. A generation of zero is printed as absent.
 func (p *pass) countUp() {
 	d, generation := p.d, int64(1)
-	if c := d.Field(d.Field(p.old.root, "metadata"), "generation"); c != 0 && d.Nodes[c].Kind == value.Int {
+	if c := d.Field(d.Field(p.old.root, "metadata"), "generation"); c != 0 && d.Nodes[c].Kind == tree.Int {
 		generation += d.Int(c)
 	}
 	if generation == 0 {
@@ -112,7 +112,7 @@ func (p *pass) sameContent() bool { return same(p.d, p.root, p.d, p.old.root, pa
 func (p *pass) sameGeneration() bool {
 	d := p.d
 	generation := func(root uint32) uint32 { return d.Field(d.Field(root, "metadata"), "generation") }
-	return value.Equal(d, generation(p.root), d, generation(p.old.root))
+	return tree.Equal(d, generation(p.root), d, generation(p.old.root))
 }
 
 // prepareStatus makes the new object from the old one, with the status and the managed fields of the request.
@@ -154,12 +154,12 @@ func (p *pass) copyOld() {
 // Upstream: registry/customresource/strategy.go, generateWarningsFromObj; validator.go, validateKubeFinalizerName.
 func (p *pass) warnFinalizers() {
 	list, old := p.finalizerList(p.root), p.finalizerList(p.old.root)
-	if p.r.Status || p.d.Nodes[list].First == 0 || old != 0 && value.Equal(p.d, list, p.d, old) {
+	if p.r.Status || p.d.Nodes[list].First == 0 || old != 0 && tree.Equal(p.d, list, p.d, old) {
 		return
 	}
 	added := p.namesIn(list).Difference(p.namesIn(old))
 	for _, name := range sets.List(added) {
-		at := value.Path{value.Name("metadata"), value.Name("finalizers"), value.At(p.indexOf(list, name))}
+		at := tree.Path{tree.Name("metadata"), tree.Name("finalizers"), tree.At(p.indexOf(list, name))}
 		for _, text := range finalizerWarnings(name) {
 			p.warnAbout(violation.TypeWarning, text, "metadata.finalizers", at)
 		}
@@ -172,11 +172,11 @@ func (p *pass) warnFinalizers() {
 func (p *pass) finalizerList(root uint32) uint32 {
 	d := p.d
 	list := d.Field(d.Field(root, "metadata"), "finalizers")
-	if d.Nodes[list].Kind != value.Array {
+	if d.Nodes[list].Kind != tree.Array {
 		return 0
 	}
 	for c := d.Nodes[list].First; c != 0; c = d.Nodes[c].Next {
-		if d.Nodes[c].Kind != value.String {
+		if d.Nodes[c].Kind != tree.String {
 			return 0
 		}
 	}
@@ -186,7 +186,7 @@ func (p *pass) finalizerList(root uint32) uint32 {
 func (p *pass) namesIn(list uint32) sets.Set[string] {
 	d, names := p.d, sets.New[string]()
 	for c := d.Nodes[list].First; c != 0; c = d.Nodes[c].Next {
-		if d.Nodes[c].Kind == value.String {
+		if d.Nodes[c].Kind == tree.String {
 			names.Insert(strings.Clone(d.Str(c)))
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/plan"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // StrictError is an error of strict decoding: an unknown field, or a duplicate one. The YAML decoder reports all duplicate
@@ -21,11 +21,11 @@ type StrictError struct {
 	Text string
 
 	of      field.ErrorType
-	field   string                 // upstream's text of the path
-	path    value.Path             // of an unknown field that the plan found
-	node    uint32                 // at the path
-	repeats []value.DuplicatePlace // of duplicate fields
-	at      value.Position         // in the patch
+	field   string                // upstream's text of the path
+	path    tree.Path             // of an unknown field that the plan found
+	node    uint32                // at the path
+	repeats []tree.DuplicatePlace // of duplicate fields
+	at      tree.Position         // in the patch
 }
 
 // texts returns the upstream texts of unknown fields in the order of the list.
@@ -61,7 +61,7 @@ func (p *pass) addUnknown(list []plan.Change) {
 
 // addDuplicates adds the duplicate fields of the body to the errors of strict decoding.
 func (p *pass) addDuplicates() {
-	for duplicate := range p.d.Duplicates(value.Request) {
+	for duplicate := range p.d.Duplicates(tree.Request) {
 		p.out.Strict = append(p.out.Strict, StrictError{
 			Text: duplicate.Text, of: violation.TypeDuplicateField, field: duplicate.Path, repeats: duplicate.Places,
 		})
@@ -85,7 +85,7 @@ func (p *pass) reasons(s *StrictError) []violation.Violation {
 	}
 	v := violation.Reason(violation.Decode, s.of, s.field, violation.MessageOf(s.of, ""), s.path)
 	switch {
-	case s.at != (value.Position{}):
+	case s.at != (tree.Position{}):
 		v.Position = s.at
 	case s.path != nil:
 		v.Position = p.keyPosition(p.d, s.node, s.path)

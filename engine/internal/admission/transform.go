@@ -6,7 +6,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/metadata"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Prune coerces metadata and removes unknown fields, including those of embedded metadata. It keeps nulls and sets no
@@ -48,7 +48,7 @@ func (d *Definition) step(ctx context.Context, r *Request, do func(*pass) error)
 
 // Tree is an object while Request.Show has it.
 type Tree struct {
-	Doc  *value.Doc
+	Doc  *tree.Doc
 	Root uint32
 	// Stop fires when the result is no longer needed. It may be nil.
 	Stop *interrupt.Signal
@@ -70,7 +70,7 @@ func (p *pass) readStored() error {
 		return err
 	}
 	v, accepts := p.plainRead(), p.acceptStored
-	if p.r.Decoded && p.own != nil && p.own.Name == p.r.Target && len(p.completed) == 0 && !p.d.HasDuplicates(value.Request) {
+	if p.r.Decoded && p.own != nil && p.own.Name == p.r.Target && len(p.completed) == 0 && !p.d.HasDuplicates(tree.Request) {
 		v, accepts = p.own, p.acceptDecoded
 	}
 	if v != nil {
@@ -94,7 +94,7 @@ func (p *pass) readStored() error {
 func (p *pass) plainRead() *Version {
 	v := p.def.Find(cmp.Or(p.r.Target, p.of.Version))
 	if !p.matches() || p.own == nil || v == nil || !p.def.equal(p.own, v) || p.r.Exact || p.r.WantChanges ||
-		len(p.completed) > 0 || p.def.PreserveUnknown || p.d.HasDuplicates(value.Request) {
+		len(p.completed) > 0 || p.def.PreserveUnknown || p.d.HasDuplicates(tree.Request) {
 		return nil
 	}
 	return v

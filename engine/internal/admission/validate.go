@@ -10,9 +10,9 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/rules"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // validate returns the violations of the object. For an update it sets p.ratcheted, and violations about any resource
@@ -23,7 +23,7 @@ import (
 func (p *pass) validate(v *Version) ([]violation.Violation, error) {
 	d, compiled, update := p.d, v.Plan, p.old.root != 0
 	budget := violation.NewBudget(p.r.Limits)
-	at := plan.At{Stop: p.stop, Budget: budget, Texts: new(value.Slab)}
+	at := plan.At{Stop: p.stop, Budget: budget, Texts: new(tree.Slab)}
 	var common, own []violation.Violation // those common do not block rules
 	var pair plan.Pair
 	var rules plan.Update
@@ -75,7 +75,7 @@ const usualViolations = 12
 func (p *pass) typeErrors(v *Version) (found []violation.Violation) {
 	add := func(key, bad, want string) {
 		bad = strings.Clone(bad)
-		at := value.Path{value.Name(key)}
+		at := tree.Path{tree.Name(key)}
 		f := violation.Of(violation.TypeMeta, field.Invalid(field.NewPath(key), bad, "must be "+want), at)
 		f.Node, _ = p.d.Finder().Deepest(p.root, at)
 		found = append(found, f)
@@ -200,8 +200,8 @@ func (p *pass) updateErrors(budget *violation.Budget) (common, own []violation.V
 // entries finds the paths of errors about ObjectMeta. An error about labels or annotations names only the map and shows
 // the key or the value; its path leads to the entry.
 type entries struct {
-	d      *value.Doc
-	finder *value.Finder
+	d      *tree.Doc
+	finder *tree.Finder
 	root   uint32
 
 	byValue map[string][]uint32 // labels in document order
@@ -212,7 +212,7 @@ type entries struct {
 const originOfValue = "format=k8s-label-value"
 
 // of returns the path of an error, and the node there or the deepest node above it.
-func (e *entries) of(err *field.Error) (value.Path, uint32) {
+func (e *entries) of(err *field.Error) (tree.Path, uint32) {
 	path := violation.PathOf(err.Field)
 	node, _ := e.finder.Deepest(e.root, path)
 	entry := uint32(0)
@@ -230,7 +230,7 @@ func (e *entries) of(err *field.Error) (value.Path, uint32) {
 	if entry == 0 {
 		return path, node
 	}
-	return append(path, value.Entry(key)), entry
+	return append(path, tree.Entry(key)), entry
 }
 
 // next returns the label for an error about a value: labels with one value are taken in document order for each detail.
@@ -238,7 +238,7 @@ func (e *entries) next(labels uint32, bad, detail string) uint32 {
 	if e.byValue == nil {
 		e.byValue, e.passed = map[string][]uint32{}, map[[2]string]int{}
 		for c := e.d.Nodes[labels].First; c != 0; c = e.d.Nodes[c].Next {
-			if e.d.Nodes[c].Kind == value.String {
+			if e.d.Nodes[c].Kind == tree.String {
 				e.byValue[e.d.Str(c)] = append(e.byValue[e.d.Str(c)], c)
 			}
 		}

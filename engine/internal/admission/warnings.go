@@ -8,8 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // warn adds a warning unless there is one with the same text, as API servers send each once. It drops upstream's texts
@@ -39,9 +39,9 @@ func (p *pass) note(text string) {
 }
 
 // warnAbout adds a warning about the member of the object at a path.
-func (p *pass) warnAbout(of field.ErrorType, text, name string, path value.Path) {
+func (p *pass) warnAbout(of field.ErrorType, text, name string, path tree.Path) {
 	w := violation.Warning{Type: of, Text: text, Field: name, Path: path}
-	if p.text == value.Request && p.r.Patch == 0 {
+	if p.text == tree.Request && p.r.Patch == 0 {
 		w.Position = p.d.PositionAt(path)
 	}
 	p.warn(w)
@@ -53,7 +53,7 @@ func (p *pass) warnDeprecated(v *Version) {
 		return
 	}
 	p.out.Warnings = slices.Clone(v.Warnings)
-	if p.r.Patch != 0 || p.r.Scale || p.text != value.Request {
+	if p.r.Patch != 0 || p.r.Scale || p.text != tree.Request {
 		return
 	}
 	node := p.d.Field(p.root, "apiVersion")
@@ -63,7 +63,7 @@ func (p *pass) warnDeprecated(v *Version) {
 			w.Position = p.d.PositionOf(p.root, nil)
 			continue
 		}
-		w.Field, w.Path = "apiVersion", value.Path{value.Name("apiVersion")}
+		w.Field, w.Path = "apiVersion", tree.Path{tree.Name("apiVersion")}
 		w.Position = p.d.PositionOf(node, w.Path)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Write evaluates a creation, or an update of r.Old or of its status, up to the storage. It does not compare the
@@ -213,7 +213,7 @@ func (p *pass) decoded() {
 		p.out.Object = p.d.AppendDecoded(nil, p.root) // keeps 1.0, which rules do not take for an integer
 	}
 	if p.r.WantObject && p.old.root != 0 {
-		p.out.Old = p.d.AppendDecoded(grown(p.d.Src[value.Old]), p.old.root)
+		p.out.Old = p.d.AppendDecoded(grown(p.d.Src[tree.Old]), p.old.root)
 	}
 }
 

@@ -24,7 +24,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // upstream is what an API server evaluates rules with: the environment's options are those of k8s.io/apiserver/pkg/cel/environment/base.go.
@@ -210,12 +210,12 @@ func newDocument(t testing.TB, text []byte) document {
 }
 
 // load parses documents into a Doc, and fills slots as the walks of programs do, if they shall.
-func (u *upstream) load(t testing.TB, self, old document, slots bool) (d *value.Doc, i, j uint32) {
+func (u *upstream) load(t testing.TB, self, old document, slots bool) (d *tree.Doc, i, j uint32) {
 	t.Helper()
-	d = value.Acquire()
-	i, err := d.Parse([]byte(self.text), value.Request, value.Limits{})
+	d = tree.Acquire()
+	i, err := d.Parse([]byte(self.text), tree.Request, tree.Limits{})
 	if err == nil && old.text != "" {
-		j, err = d.Parse([]byte(old.text), value.Old, value.Limits{})
+		j, err = d.Parse([]byte(old.text), tree.Old, tree.Limits{})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -229,21 +229,21 @@ func (u *upstream) load(t testing.TB, self, old document, slots bool) (d *value.
 	return d, i, j
 }
 
-func fill(d *value.Doc, i uint32, t *Type) {
+func fill(d *tree.Doc, i uint32, t *Type) {
 	n := &d.Nodes[i]
 	switch {
 	case t == nil:
-	case t.Kind == Object && n.Kind == value.Object:
+	case t.Kind == Object && n.Kind == tree.Object:
 		base := len(d.Slots)
 		d.Slots = append(d.Slots, make([]uint32, len(t.Members))...)
-		n.Val, n.Flags = uint64(base), n.Flags|value.Slotted
+		n.Val, n.Flags = uint64(base), n.Flags|tree.Slotted
 		for c := n.First; c != 0; c = d.Nodes[c].Next {
 			if m := t.Member(d.Key(c)); m != nil {
 				d.Slots[base+int(m.Slot)] = c
 				fill(d, c, m.Type)
 			}
 		}
-	case n.Kind == value.Array || n.Kind == value.Object:
+	case n.Kind == tree.Array || n.Kind == tree.Object:
 		for c := n.First; c != 0; c = d.Nodes[c].Next {
 			fill(d, c, t.Elem)
 		}

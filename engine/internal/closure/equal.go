@@ -8,7 +8,7 @@ import (
 	"github.com/google/cel-go/common/types"
 	apiservercel "k8s.io/apiserver/pkg/cel"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // equal compares two values as cel-go and upstream's values of unstructured data do. ok is false where these have an
@@ -103,7 +103,7 @@ const manyMembers = 32
 func (f *Frame) equalObjects(i uint32, t *Type, j uint32, u *Type) (same, ok bool) {
 	d := f.Doc
 	m, n := &d.Nodes[i], &d.Nodes[j]
-	if m.Kind != value.Object || n.Kind != value.Object {
+	if m.Kind != tree.Object || n.Kind != tree.Object {
 		return false, false
 	}
 	if m.Live != n.Live {
@@ -146,7 +146,7 @@ func (f *Frame) equalMembers(key string, i uint32, t *Type, j uint32, u *Type) (
 			if t != u {
 				return false, false
 			}
-			return j == 0 || value.Equal(f.Doc, i, f.Doc, j), true
+			return j == 0 || tree.Equal(f.Doc, i, f.Doc, j), true
 		}
 		if strings.Contains(key, "__") {
 			return false, false // upstream unescapes the name and may find another member
@@ -158,10 +158,10 @@ func (f *Frame) equalMembers(key string, i uint32, t *Type, j uint32, u *Type) (
 			}
 			ue = n.Type
 		}
-		if f.Doc.Nodes[i].Kind == value.Null {
+		if f.Doc.Nodes[i].Kind == tree.Null {
 			i = 0
 		}
-		if f.Doc.Nodes[j].Kind == value.Null {
+		if f.Doc.Nodes[j].Kind == tree.Null {
 			j = 0
 		}
 	}
@@ -171,8 +171,8 @@ func (f *Frame) equalMembers(key string, i uint32, t *Type, j uint32, u *Type) (
 	case te == nil || ue == nil:
 		return false, false
 	case te.Kind == Opaque:
-		known := te.Name == "" && te == ue && f.Doc.Nodes[i].Kind != value.Null && f.Doc.Nodes[j].Kind != value.Null
-		return value.Equal(f.Doc, i, f.Doc, j), known
+		known := te.Name == "" && te == ue && f.Doc.Nodes[i].Kind != tree.Null && f.Doc.Nodes[j].Kind != tree.Null
+		return tree.Equal(f.Doc, i, f.Doc, j), known
 	}
 	x, ok := f.read(i, te)
 	y, also := f.read(j, ue)
@@ -267,9 +267,9 @@ func (f *Frame) equalIndexed(i, j uint32, t *Type) (same, ok bool) {
 func (f *Frame) elementKey(to []byte, element uint32, t *Type) ([]byte, bool) {
 	d := f.Doc
 	switch kind := d.Nodes[element].Kind; {
-	case t.List == Set && kind == value.String:
+	case t.List == Set && kind == tree.String:
 		return append(to, d.Str(element)...), true
-	case t.List == Set || kind != value.Object:
+	case t.List == Set || kind != tree.Object:
 		return nil, false
 	}
 	for _, name := range t.Keys {
@@ -277,10 +277,10 @@ func (f *Frame) elementKey(to []byte, element uint32, t *Type) ([]byte, bool) {
 		n := &d.Nodes[k]
 		to = append(to, byte(n.Kind)) // Null if it is missing
 		switch n.Kind {
-		case value.Null, value.False, value.True:
-		case value.Int:
+		case tree.Null, tree.False, tree.True:
+		case tree.Int:
 			to = encoding.BigEndian.AppendUint64(to, n.Val)
-		case value.String:
+		case tree.String:
 			s := d.Str(k)
 			to = append(encoding.BigEndian.AppendUint64(to, uint64(len(s))), s...)
 		default:

@@ -4,7 +4,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Outcome is the result of a closure.
@@ -21,7 +21,7 @@ const (
 
 // Frame is the memory of evaluations: their input, and scratch space that they reuse. One goroutine uses it at a time.
 type Frame struct {
-	Doc *value.Doc
+	Doc *tree.Doc
 	// Self and Old are the nodes of self and oldSelf, 0 if absent.
 	Self, Old uint32
 	// Limit is the highest cost of one evaluation.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/testenv"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // long are rules that take long on a large object.
@@ -47,8 +47,8 @@ var long = []string{
 // interruption and the end.
 func TestInterruption(t *testing.T) {
 	u := newUpstream(t, richSchema, false)
-	d := value.Acquire()
-	root, err := d.Parse([]byte(largeObject()), value.Request, value.Limits{})
+	d := tree.Acquire()
+	root, err := d.Parse([]byte(largeObject()), tree.Request, tree.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,8 +105,8 @@ func largeObject() string {
 // TestFramesForget: a frame in a pool retains neither a document nor what only large evaluations need.
 func TestFramesForget(t *testing.T) {
 	u := newUpstream(t, richSchema, false)
-	d := value.Acquire()
-	root, err := d.Parse([]byte(largeObject()), value.Request, value.Limits{})
+	d := tree.Acquire()
+	root, err := d.Parse([]byte(largeObject()), tree.Request, tree.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

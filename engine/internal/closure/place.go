@@ -3,7 +3,7 @@ package closure
 import (
 	"slices"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // place is the node that an attribute leads to.
@@ -81,16 +81,16 @@ func (w *route) find(f *Frame, i uint32) (_ uint32, ok bool) {
 func (f *Frame) member(object uint32, m *Member) uint32 {
 	d := f.Doc
 	n := &d.Nodes[object]
-	if n.Kind != value.Object {
+	if n.Kind != tree.Object {
 		return 0
 	}
 	var i uint32
-	if n.Flags&value.Slotted != 0 {
+	if n.Flags&tree.Slotted != 0 {
 		i = d.Slots[n.Val+uint64(m.Slot)]
 	} else {
 		i = d.Field(object, m.Name)
 	}
-	if d.Nodes[i].Kind == value.Null {
+	if d.Nodes[i].Kind == tree.Null {
 		return 0
 	}
 	return i
@@ -119,7 +119,7 @@ func (f *Frame) next(i uint32, s *step) (uint32, bool) {
 		return 0, false
 	}
 	m, ok := f.find(i, name)
-	if s.from.Kind == Object && f.Doc.Nodes[m].Kind == value.Null {
+	if s.from.Kind == Object && f.Doc.Nodes[m].Kind == tree.Null {
 		m = 0
 	}
 	return m, ok
@@ -133,7 +133,7 @@ const maxSearched = 1 << 8
 // object that is too large to search.
 func (f *Frame) find(object uint32, name string) (uint32, bool) {
 	n := &f.Doc.Nodes[object]
-	if n.Kind == value.Object && n.Live > maxSearched {
+	if n.Kind == tree.Object && n.Live > maxSearched {
 		return 0, false
 	}
 	return f.Doc.Field(object, name), true
@@ -143,7 +143,7 @@ func (f *Frame) find(object uint32, name string) (uint32, bool) {
 // element that is too far from the first one.
 func (f *Frame) element(list uint32, at int64) (uint32, bool) {
 	n := &f.Doc.Nodes[list]
-	if n.Kind != value.Array || at < 0 || at >= int64(n.Live) {
+	if n.Kind != tree.Array || at < 0 || at >= int64(n.Live) {
 		return 0, true
 	}
 	if at > maxSearched {

@@ -1,6 +1,6 @@
 package closure
 
-import "github.com/crdeval/crdeval/engine/value"
+import "github.com/crdeval/crdeval/engine/internal/tree"
 
 // presence compiles has(operand.field). It costs 1 for each selector, the tested one included, and nothing for the
 // variable or the test.
@@ -24,7 +24,7 @@ func (c *compiler) presence(operand *expr, field string) *expr {
 		if m, kinds := last.member, nodeKinds[last.to.Kind]; m != nil && !formatted(last.to.Kind) {
 			return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
 				i, ok := p.find(f)
-				if !ok || f.Doc.Nodes[i].Kind != value.Object {
+				if !ok || f.Doc.Nodes[i].Kind != tree.Object {
 					return false, false
 				}
 				i = f.member(i, m)

@@ -23,7 +23,7 @@ type Options struct {
 	// Functions are the implementations of an environment by overload and by function name. Without them only what this
 	// package implements compiles.
 	Functions map[string]*functions.Overload
-	// Value returns cel-go's value of data of a document, as value.Doc.Any has it. Without it, what needs such values is
+	// Value returns cel-go's value of data of a document, as tree.Doc.Any has it. Without it, what needs such values is
 	// Unknown. All programs that one Frame evaluates must have the same.
 	Value func(data any, t *Type) ref.Val
 	// Reads, if set, gets the parts that the program depends on added.

@@ -6,20 +6,20 @@ import (
 	"github.com/google/cel-go/common/types"
 	"k8s.io/kube-openapi/pkg/validation/strfmt"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // nodeKinds are the kinds of nodes that a type allows, as bits. Nulls and formats are checked separately.
 var nodeKinds = [...]uint16{
 	Opaque: 0,
-	Bool:   1<<value.False | 1<<value.True,
-	Int:    1 << value.Int,
-	Double: 1<<value.Int | 1<<value.Float,
-	String: 1 << value.String, Bytes: 1 << value.String, Duration: 1 << value.String,
-	Date: 1 << value.String, DateTime: 1 << value.String,
-	Dyn:  1<<value.Int | 1<<value.String,
-	List: 1 << value.Array,
-	Map:  1 << value.Object, Object: 1 << value.Object,
+	Bool:   1<<tree.False | 1<<tree.True,
+	Int:    1 << tree.Int,
+	Double: 1<<tree.Int | 1<<tree.Float,
+	String: 1 << tree.String, Bytes: 1 << tree.String, Duration: 1 << tree.String,
+	Date: 1 << tree.String, DateTime: 1 << tree.String,
+	Dyn:  1<<tree.Int | 1<<tree.String,
+	List: 1 << tree.Array,
+	Map:  1 << tree.Object, Object: 1 << tree.Object,
 }
 
 // formatted reports whether reading a node of an allowed kind can fail.
@@ -29,7 +29,7 @@ func formatted(k Kind) bool { return k >= Bytes && k <= DateTime }
 // where that returns an error.
 func (f *Frame) read(node uint32, t *Type) (val, bool) {
 	n := &f.Doc.Nodes[node]
-	if n.Kind == value.Null {
+	if n.Kind == tree.Null {
 		return val{}, t.Nullable
 	}
 	if nodeKinds[t.Kind]>>n.Kind&1 == 0 {
@@ -37,16 +37,16 @@ func (f *Frame) read(node uint32, t *Type) (val, bool) {
 	}
 	switch t.Kind {
 	case Bool:
-		return boolVal(n.Kind == value.True), true
+		return boolVal(n.Kind == tree.True), true
 	case Int:
 		return val{kind: kindInt, word: n.Val}, true
 	case Double:
 		return doubleVal(f.Doc.Number(node)), true
 	case String, Dyn:
-		if n.Kind == value.Int {
+		if n.Kind == tree.Int {
 			return val{kind: kindInt, word: n.Val}, true
 		}
-		return textVal(kindString, f.Doc.Str(node), n.Flags&value.Wide != 0), true
+		return textVal(kindString, f.Doc.Str(node), n.Flags&tree.Wide != 0), true
 	case List, Map, Object:
 		return nodeVal(node, t), true
 	}

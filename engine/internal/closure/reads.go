@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Reads are the parts of self that programs depend on, unless they read more than which members are present, which of
@@ -66,7 +66,7 @@ func (r *Reads) Code() string {
 }
 
 // AppendKey appends the parts of a node by the Code of Reads. The key is nil if they are too large.
-func AppendKey(key []byte, d *value.Doc, i uint32, code string) []byte {
+func AppendKey(key []byte, d *tree.Doc, i uint32, code string) []byte {
 	for code != "" && key != nil {
 		end := 1 + code[0]
 		key = appendPart(key, d, i, code[1:end])
@@ -75,17 +75,17 @@ func AppendKey(key []byte, d *value.Doc, i uint32, code string) []byte {
 	return key
 }
 
-func appendPart(key []byte, d *value.Doc, i uint32, path string) []byte {
+func appendPart(key []byte, d *tree.Doc, i uint32, path string) []byte {
 	n := &d.Nodes[i]
 	size, text := 0, ""
 	switch {
-	case n.Kind == value.Null:
+	case n.Kind == tree.Null:
 		size = len(path)
-	case n.Kind == value.Object && path != "" && path[0] < textStep && n.Flags&value.Slotted != 0:
+	case n.Kind == tree.Object && path != "" && path[0] < textStep && n.Flags&tree.Slotted != 0:
 		return appendPart(key, d, d.Slots[n.Val+uint64(path[0])], path[1:])
-	case n.Kind == value.Array && (path == "" || path[0] == elementStep):
+	case n.Kind == tree.Array && (path == "" || path[0] == elementStep):
 		size = int(n.Live)
-	case n.Kind == value.String && path != "" && path[0] == textStep:
+	case n.Kind == tree.String && path != "" && path[0] == textStep:
 		text = d.Str(i)
 		size = len(text)
 	case path != "":

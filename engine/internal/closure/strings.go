@@ -9,7 +9,7 @@ import (
 	"github.com/google/cel-go/common/overloads"
 
 	"github.com/crdeval/crdeval/engine/internal/pattern"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // longText is the length from which on operations on texts poll.
@@ -49,11 +49,11 @@ func textOf(x *expr, compared bool) text {
 func (p *place) get(f *Frame) (s string, chars uint64, ok bool) {
 	i, ok := p.find(f)
 	n := &f.Doc.Nodes[i]
-	if !ok || n.Kind != value.String {
+	if !ok || n.Kind != tree.String {
 		return "", 0, false
 	}
 	s = f.Doc.Str(i)
-	if n.Flags&value.Wide != 0 {
+	if n.Flags&tree.Wide != 0 {
 		return s, uint64(utf8.RuneCountInString(s)), true
 	}
 	return s, uint64(len(s)), true

@@ -44,7 +44,7 @@ type Member struct {
 	Name string
 	// Ident is the name in expressions (k8s.io/apiserver/pkg/cel.Escape), or "".
 	Ident string
-	// Slot is the index of the member in value.Doc.Slots, relative to the object: the position of the name among the
+	// Slot is the index of the member in tree.Doc.Slots, relative to the object: the position of the name among the
 	// schema's properties in byte-wise order, as in plan.Node. Members with NoSlot are found by name (apiVersion, kind and
 	// metadata of a root, name and generateName of its metadata).
 	Slot int32

@@ -8,7 +8,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Class says how severe the effect of a change is. Classes are ordered.
@@ -88,7 +88,7 @@ type Change struct {
 	Witness json.RawMessage
 	// OldPosition and NewPosition are its positions in the two manifests, or those of the nearest parent. They are nil
 	// if not known.
-	OldPosition, NewPosition *value.Position
+	OldPosition, NewPosition *tree.Position
 }
 
 const maxValueBytes = 4 << 10
@@ -102,7 +102,7 @@ type Options struct {
 	Most   int      // maximum number of changes in the result
 	Stored []string // the versions at which objects may be stored
 	// OldPosition and NewPosition return the positions of paths in the two manifests, for Change.
-	OldPosition, NewPosition func(value.Path) *value.Position
+	OldPosition, NewPosition func(tree.Path) *tree.Position
 }
 
 // Result is the result of a comparison.
@@ -117,9 +117,9 @@ type comparison struct {
 	Options
 	Result
 	ctx              context.Context
-	version          string     // see Change
-	oldBase, newBase value.Path // of the version or its schema, in the two CRDs
-	schema           bool       // the paths of changes are within a schema
+	version          string    // see Change
+	oldBase, newBase tree.Path // of the version or its schema, in the two CRDs
+	schema           bool      // the paths of changes are within a schema
 	steps            int
 	languages        map[string]inclusion            // results of proof.within
 	witness          json.RawMessage                 // of the last call of proof.within, nil if it was true
@@ -130,14 +130,14 @@ type comparison struct {
 }
 
 // report adds a change at a path below the bases. old and new are nil if the value is missing.
-func (c *comparison) report(kind string, impact Impact, at value.Path, old, new any, format string, args ...any) {
+func (c *comparison) report(kind string, impact Impact, at tree.Path, old, new any, format string, args ...any) {
 	c.reportMoved(kind, impact, at, at, old, new, format, args...)
 }
 
 // reportMoved is report for a value that has different paths in the two CRDs. It returns the change, nil if it is
 // omitted.
 func (c *comparison) reportMoved(
-	kind string, impact Impact, oldAt, newAt value.Path, old, new any, format string, args ...any,
+	kind string, impact Impact, oldAt, newAt tree.Path, old, new any, format string, args ...any,
 ) *Change {
 	clients := max(impact.Writers, impact.Readers)
 	class, side := max(impact.Stored, clients), BothSides
@@ -180,7 +180,7 @@ type effect struct {
 }
 
 // compare reports a value that was added, removed or changed. old and new are nil if the value is missing.
-func (c *comparison) compare(at value.Path, old, new any, added, removed, changed effect) {
+func (c *comparison) compare(at tree.Path, old, new any, added, removed, changed effect) {
 	e := changed
 	switch {
 	case reflect.DeepEqual(old, new):
@@ -194,7 +194,7 @@ func (c *comparison) compare(at value.Path, old, new any, added, removed, change
 }
 
 // sets compares lists as sets. show returns the value of an element in a change; messages format the element.
-func (c *comparison) sets(at value.Path, old, new []string, show func(string) any, removed, added effect) {
+func (c *comparison) sets(at tree.Path, old, new []string, show func(string) any, removed, added effect) {
 	for _, side := range []struct {
 		list, other []string
 		effect
@@ -204,9 +204,9 @@ func (c *comparison) sets(at value.Path, old, new []string, show func(string) an
 			switch e := side.effect; {
 			case other[v]:
 			case e == removed:
-				c.reportMoved(e.kind, e.impact, at.With(value.At(i)), at, show(v), nil, e.message, truncated(v))
+				c.reportMoved(e.kind, e.impact, at.With(tree.At(i)), at, show(v), nil, e.message, truncated(v))
 			default:
-				c.reportMoved(e.kind, e.impact, at, at.With(value.At(i)), nil, show(v), e.message, truncated(v))
+				c.reportMoved(e.kind, e.impact, at, at.With(tree.At(i)), nil, show(v), e.message, truncated(v))
 			}
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // pair is a node of both schemas.
@@ -106,14 +106,14 @@ func (w *pair) stricter(p *finding, format string, args ...any) (Impact, string)
 
 // reportKeyword reports a keyword of two parts, of which one may be nil.
 func (w *pair) reportKeyword(kind string, impact Impact, k *keyword, o, n *part, format string, args ...any) {
-	var oldAt, newAt value.Path
+	var oldAt, newAt tree.Path
 	var oldValue, newValue any
 	if o != nil {
-		oldAt, oldValue = o.path.With(value.Name(k.name)), k.get(o.Props)
+		oldAt, oldValue = o.path.With(tree.Name(k.name)), k.get(o.Props)
 		newAt = oldAt
 	}
 	if n != nil {
-		newAt, newValue = n.path.With(value.Name(k.name)), k.get(n.Props)
+		newAt, newValue = n.path.With(tree.Name(k.name)), k.get(n.Props)
 		if o == nil {
 			oldAt = newAt
 		}
@@ -132,7 +132,7 @@ func (w *pair) bound(k *keyword) {
 		o := w.old.having(k, tight.part)
 		if k.name == "uniqueItems" {
 			impact, message := w.stricter(tight, "the items of lists must differ")
-			w.report("BoundTightened", impact, tight.path.With(value.Name(k.name)), false, true, "%s", message)
+			w.report("BoundTightened", impact, tight.path.With(tree.Name(k.name)), false, true, "%s", message)
 		} else if k.rejected != "" {
 			impact, message := w.stricter(tight, k.rejected+" are rejected", k.get(tight.Props))
 			w.reportKeyword("BoundTightened", impact, k, o, tight.part, "%s", message)
@@ -144,7 +144,7 @@ func (w *pair) bound(k *keyword) {
 		n := w.new.having(k, loose.part)
 		switch {
 		case k.name == "uniqueItems":
-			w.report("BoundLoosened", harmless, loose.path.With(value.Name(k.name)), true, false, "the items of lists may be equal")
+			w.report("BoundLoosened", harmless, loose.path.With(tree.Name(k.name)), true, false, "the items of lists may be equal")
 		case n == nil:
 			w.reportKeyword("BoundLoosened", harmless, k, loose.part, nil, "%s is removed", k.name)
 		default:
@@ -270,19 +270,19 @@ func (w *pair) enum(k *keyword) {
 // values: a value that they do not accept is not reported.
 func (w *pair) enumValues(k *keyword, p, other *part, cases []*facts, kind string, impact Impact, message string) {
 	known := setOf(canonicals(other.Enum))
-	at, otherAt := p.path.With(value.Name(k.name)), other.path.With(value.Name(k.name))
+	at, otherAt := p.path.With(tree.Name(k.name)), other.path.With(tree.Name(k.name))
 	for i, v := range canonicals(p.Enum) {
 		if known[v] || inEach(cases, func(c *facts) bool { return c.finite && !slices.Contains(c.values, v) }) {
 			continue
 		}
 		known[v] = true
 		if kind == "EnumValueRemoved" {
-			c := w.reportMoved(kind, impact, at.With(value.At(i)), otherAt, json.RawMessage(v), nil, message, truncated(v))
+			c := w.reportMoved(kind, impact, at.With(tree.At(i)), otherAt, json.RawMessage(v), nil, message, truncated(v))
 			if c != nil {
 				c.Witness = json.RawMessage(v)
 			}
 		} else {
-			w.reportMoved(kind, impact, otherAt, at.With(value.At(i)), nil, json.RawMessage(v), message, truncated(v))
+			w.reportMoved(kind, impact, otherAt, at.With(tree.At(i)), nil, json.RawMessage(v), message, truncated(v))
 		}
 	}
 }

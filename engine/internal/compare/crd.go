@@ -25,7 +25,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // CRD is a CustomResourceDefinition with defaults.
@@ -50,16 +50,16 @@ func CRDs(ctx context.Context, old, new *CRD, o Options) (*Result, error) {
 	return &c.Result, nil
 }
 
-func path(names ...string) value.Path {
-	p := make(value.Path, len(names))
+func path(names ...string) tree.Path {
+	p := make(tree.Path, len(names))
 	for i, name := range names {
-		p[i] = value.Name(name)
+		p[i] = tree.Name(name)
 	}
 	return p
 }
 
 func (c *comparison) names(old, new *CRD) {
-	changed := func(kind string, impact Impact, at value.Path, old, new, message string) {
+	changed := func(kind string, impact Impact, at tree.Path, old, new, message string) {
 		if old != new {
 			c.report(kind, impact, at, old, new, "%s", message)
 		}
@@ -113,7 +113,7 @@ func (c *comparison) conversion(old, new *CRD) {
 	}
 	at = path("spec", "conversion", "webhook")
 	if was, is := o.Webhook.ConversionReviewVersions, n.Webhook.ConversionReviewVersions; !slices.Equal(was, is) {
-		c.report("ConversionWebhookChanged", careForAll, at.With(value.Name("conversionReviewVersions")), was, is,
+		c.report("ConversionWebhookChanged", careForAll, at.With(tree.Name("conversionReviewVersions")), was, is,
 			"the webhook must support other versions of ConversionReview")
 	}
 	was, is := o.Webhook.ClientConfig, n.Webhook.ClientConfig
@@ -125,7 +125,7 @@ func (c *comparison) conversion(old, new *CRD) {
 		!bytes.Equal(was.CABundle, is.CABundle) {
 		message = "the webhook must present a certificate of another authority"
 	}
-	c.report("ConversionWebhookChanged", careForAll, at.With(value.Name("clientConfig")), was, is, "%s", message)
+	c.report("ConversionWebhookChanged", careForAll, at.With(tree.Name("clientConfig")), was, is, "%s", message)
 }
 
 func conversionOf(crd *CRD) apiextensionsv1.CustomResourceConversion {

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // policy is what happens to a field that the schema of an object does not declare.
@@ -55,8 +55,8 @@ func (w *pair) required() {
 			if impact != harmless && w.proof.exhausted {
 				impact, what = careForWrites, "required: "+undecided
 			}
-			keyword := n.path.With(value.Name("required"))
-			w.reportMoved("RequiredAdded", impact, keyword, keyword.With(value.At(k)), nil, name, "%s is %s", name, what)
+			keyword := n.path.With(tree.Name("required"))
+			w.reportMoved("RequiredAdded", impact, keyword, keyword.With(tree.At(k)), nil, name, "%s is %s", name, what)
 		}
 	}
 	clear(reported)
@@ -71,8 +71,8 @@ func (w *pair) required() {
 			if slices.Contains(w.new[0].given, name) {
 				impact, what = harmless, "optional, but all objects have it, because it has a default"
 			}
-			keyword := o.path.With(value.Name("required"))
-			w.reportMoved("RequiredRemoved", impact, keyword.With(value.At(k)), keyword, name, nil, "%s is %s", name, what)
+			keyword := o.path.With(tree.Name("required"))
+			w.reportMoved("RequiredRemoved", impact, keyword.With(tree.At(k)), keyword, name, nil, "%s is %s", name, what)
 		}
 	}
 }
@@ -113,7 +113,7 @@ func (w *walk) members(oldParts, newParts parts, at node) {
 	for _, name := range schema.Names(all) {
 		o, before := old.Properties[name]
 		n, after := new.Properties[name]
-		below := at.below(value.Name("properties"), value.Name(name))
+		below := at.below(tree.Name("properties"), tree.Name(name))
 		below.isRequired = requires(new, name)
 		below.meta = name == "metadata" && (at.root || new.XEmbeddedResource)
 		compare := func(o, n *Props) {
@@ -203,7 +203,7 @@ func (w *walk) removedProperty(p *Props, is policy, at, below node) {
 // undeclared compares additionalProperties and x-kubernetes-preserve-unknown-fields.
 func (w *walk) undeclared(old, new *Props, was, is policy, at node) {
 	if was == validated && is == validated {
-		below := at.below(value.Name("additionalProperties"))
+		below := at.below(tree.Name("additionalProperties"))
 		below.mapped = true
 		w.node(partsOf(schema.ValueSchema(old), below.path), partsOf(schema.ValueSchema(new), below.path), below)
 		return

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Props is a schema as in a CRD.
@@ -16,12 +16,12 @@ type walk struct {
 	*comparison
 	oldPreservesAll, newPreservesAll bool // spec.preserveUnknownFields
 	documented                       int  // nodes whose documentation changed
-	firstDocumented                  value.Path
+	firstDocumented                  tree.Path
 }
 
 // node is the position of a schema node.
 type node struct {
-	path value.Path
+	path tree.Path
 	root bool
 	// meta: it is the metadata of the root or of an embedded resource, whose fields need not be declared.
 	meta bool
@@ -37,11 +37,11 @@ type node struct {
 	oldPreserves, newPreserves bool
 }
 
-func (p node) below(segments ...value.Segment) node {
+func (p node) below(segments ...tree.Segment) node {
 	return node{path: p.path.With(segments...), ruled: p.ruled, combined: p.combined, mapped: p.mapped}
 }
 
-func (p node) at(keyword string) value.Path { return p.path.With(value.Name(keyword)) }
+func (p node) at(keyword string) tree.Path { return p.path.With(tree.Name(keyword)) }
 
 // stored is the class of a new constraint for stored objects that violate it. Ratcheting allows them until the value
 // changes, except at the root.
@@ -174,7 +174,7 @@ func (w *walk) items(old, new parts, at node) {
 	case n == nil:
 		w.report("ItemsRemoved", careForAll, keyword, struct{}{}, nil, "the items of lists no longer have a schema")
 	default:
-		below := at.below(value.Name("items"))
+		below := at.below(tree.Name("items"))
 		below.item = true
 		below.oldPreserves = at.oldPreserves || schema.Preserves(old[0].Props)
 		below.newPreserves = at.newPreserves || schema.Preserves(new[0].Props)

@@ -3,7 +3,7 @@ package compare
 import (
 	"slices"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // operators compares the logical operators allOf, anyOf, oneOf and not, as far as their clauses are not parts.
@@ -61,7 +61,7 @@ func (w *pair) tighter(o, n *operator) {
 		kind, impact = "LogicalOperatorTightened", breaksWrites
 		message = "some values are rejected, also by updates that do not change them"
 	case n.keyword != "not" && len(added) == 1 && len(removed) <= 1:
-		newAt = newAt.With(value.At(added[0].index))
+		newAt = newAt.With(tree.At(added[0].index))
 		oldAt = newAt
 	}
 	w.reportMoved(kind, impact, oldAt, newAt, oldValue, n.shown(), "%s", message)
@@ -79,7 +79,7 @@ func (w *pair) looser(o, n *operator) {
 	}
 	at := n.path
 	if removed, added := distinct(o.clauses, n.clauses); o.keyword != "not" && len(added) == 1 && len(removed) <= 1 {
-		at = at.With(value.At(added[0].index))
+		at = at.With(tree.At(added[0].index))
 	}
 	w.reportMoved("LogicalOperatorLoosened", impact, at, at, o.shown(), n.shown(), "%s", message)
 }

@@ -6,13 +6,13 @@ import (
 	"strconv"
 
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // part is one of the schemas that a value must satisfy.
 type part struct {
 	*Props
-	path value.Path
+	path tree.Path
 	// clause: it is in a logical operator. Ratcheting does not apply to its violations.
 	clause bool
 	// skipsNull: API servers do not apply it to null.
@@ -38,29 +38,29 @@ type part struct {
 type parts []part
 
 // partsOf returns the parts of a node.
-func partsOf(s *Props, at value.Path) parts { return parts(nil).with(part{Props: s, path: at}) }
+func partsOf(s *Props, at tree.Path) parts { return parts(nil).with(part{Props: s, path: at}) }
 
 // with adds a part, and the clauses that hold if it does: those of allOf, the only clause of anyOf or oneOf, and the
 // schema in not in not.
 func (list parts) with(p part) parts {
 	list = append(list[:len(list):len(list)], p)
-	below := func(s *Props, at ...value.Segment) {
+	below := func(s *Props, at ...tree.Segment) {
 		if isPlain(s) {
 			list = list.with(part{Props: s, path: p.path.With(at...), clause: true, skipsNull: true})
 		}
 	}
 	clauses := allOf(p.Props)
 	for i := range clauses {
-		below(&clauses[i], value.Name("allOf"), value.At(i))
+		below(&clauses[i], tree.Name("allOf"), tree.At(i))
 	}
 	if clauses = anyOf(p.Props); len(clauses) == 1 {
-		below(&clauses[0], value.Name("anyOf"), value.At(0))
+		below(&clauses[0], tree.Name("anyOf"), tree.At(0))
 	}
 	if len(p.OneOf) == 1 {
-		below(&p.OneOf[0], value.Name("oneOf"), value.At(0))
+		below(&p.OneOf[0], tree.Name("oneOf"), tree.At(0))
 	}
 	if p.Not != nil && p.Not.Not != nil && saysOnlyNot(p.Not) {
-		below(p.Not.Not, value.Name("not"), value.Name("not"))
+		below(p.Not.Not, tree.Name("not"), tree.Name("not"))
 	}
 	return list
 }
@@ -85,7 +85,7 @@ func saysOnlyNot(s *Props) bool {
 type operator struct {
 	keyword string
 	clauses []Props
-	path    value.Path
+	path    tree.Path
 	// undecided: a limit has ended the proof that the values of the other schema satisfy it.
 	undecided bool
 }
@@ -94,7 +94,7 @@ type operator struct {
 func (list parts) operators(keyword string) (all []operator) {
 	for i := range list {
 		p := &list[i]
-		o := operator{keyword: keyword, path: p.path.With(value.Name(keyword))}
+		o := operator{keyword: keyword, path: p.path.With(tree.Name(keyword))}
 		switch keyword {
 		case "allOf":
 			for _, c := range allOf(p.Props) {
@@ -139,7 +139,7 @@ func (list parts) field(name string) (below parts) {
 		p := &list[i]
 		if _, declared := p.Properties[name]; !declared {
 			if s := schema.ValueSchema(p.Props); s != nil {
-				below = below.with(part{Props: s, path: p.path.With(value.Name("additionalProperties")), clause: p.clause})
+				below = below.with(part{Props: s, path: p.path.With(tree.Name("additionalProperties")), clause: p.clause})
 			}
 			continue
 		}
@@ -160,12 +160,12 @@ func (list parts) items() (below parts) {
 func (list parts) below(p *part, name *string) parts {
 	if name == nil {
 		if s := schema.Items(p.Props); s != nil {
-			return list.with(part{Props: s, path: p.path.With(value.Name("items")), clause: p.clause})
+			return list.with(part{Props: s, path: p.path.With(tree.Name("items")), clause: p.clause})
 		}
 		return list
 	}
 	if s, declared := p.Properties[*name]; declared {
-		return list.with(part{Props: &s, path: p.path.With(value.Name("properties"), value.Name(*name)), clause: p.clause})
+		return list.with(part{Props: &s, path: p.path.With(tree.Name("properties"), tree.Name(*name)), clause: p.clause})
 	}
 	return list
 }
@@ -222,28 +222,28 @@ func (list parts) has(o *operator) bool {
 // value.
 func exactly(v string) *Props {
 	s := &Props{Enum: enumWith(v)}
-	d := value.Acquire() // not released by defer: after a panic it must not return to the pool
-	root, err := d.ParseJSON([]byte(v), value.Limits{MaxBytes: max(len(v), 1)})
+	d := tree.Acquire() // not released by defer: after a panic it must not return to the pool
+	root, err := d.ParseJSON([]byte(v), tree.Limits{MaxBytes: max(len(v), 1)})
 	if err != nil {
 		return s
 	}
 	count := int64(d.Nodes[root].Live)
 	switch n := &d.Nodes[root]; n.Kind {
-	case value.Object:
+	case tree.Object:
 		s.Type, s.MinProperties, s.MaxProperties, s.Properties = "object", &count, &count, map[string]Props{}
 		for c := n.First; c != 0; c = d.Nodes[c].Next {
 			name := string([]byte(d.Key(c)))
 			s.Required = append(s.Required, name)
 			s.Properties[name] = Props{Nullable: true}
-			if d.Nodes[c].Kind != value.Null {
+			if d.Nodes[c].Kind != tree.Null {
 				s.Properties[name] = Props{Enum: enumWith(string(d.AppendCanonical(nil, c)))}
 			}
 		}
-	case value.Array:
+	case tree.Array:
 		s.Type, s.MinItems, s.MaxItems = "array", &count, &count
-	case value.String:
+	case tree.String:
 		s.Type = "string"
-	case value.True, value.False:
+	case tree.True, tree.False:
 		s.Type = "boolean"
 	default:
 		s.Type = "number"

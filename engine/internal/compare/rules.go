@@ -8,7 +8,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 type rule = apiextensionsv1.ValidationRule
@@ -47,16 +47,16 @@ func (w *walk) rules(old, new *Props, at node) {
 			if IsTransition(o) {
 				impact = careForReaders
 			}
-			w.reportMoved("RuleRemoved", impact, keyword.With(value.At(j)), keyword, o, nil,
+			w.reportMoved("RuleRemoved", impact, keyword.With(tree.At(j)), keyword, o, nil,
 				"no longer checked: %s", truncated(o.Rule))
 		}
 	}
 	for i, j := range partners {
-		n, newAt := &new.XValidations[i], keyword.With(value.At(i))
+		n, newAt := &new.XValidations[i], keyword.With(tree.At(i))
 		if j < 0 {
 			w.ruleAdded(n, at, keyword, newAt)
 		} else {
-			w.rulePair(&old.XValidations[j], n, keyword.With(value.At(j)), newAt)
+			w.rulePair(&old.XValidations[j], n, keyword.With(tree.At(j)), newAt)
 		}
 	}
 }
@@ -115,7 +115,7 @@ func pairRules(old, new []rule) (partners []int, taken []bool) {
 	return partners, taken
 }
 
-func (w *walk) ruleAdded(n *rule, at node, oldAt, newAt value.Path) {
+func (w *walk) ruleAdded(n *rule, at node, oldAt, newAt tree.Path) {
 	impact := at.tightened()
 	var message string
 	switch {
@@ -133,7 +133,7 @@ func (w *walk) ruleAdded(n *rule, at node, oldAt, newAt value.Path) {
 	w.reportMoved("RuleAdded", impact, oldAt, newAt, nil, n, "%s: %s", message, truncated(n.Rule))
 }
 
-func (w *walk) rulePair(o, n *rule, oldAt, newAt value.Path) {
+func (w *walk) rulePair(o, n *rule, oldAt, newAt tree.Path) {
 	kind, impact := "RuleChanged", careForWrites
 	var message string
 	switch {

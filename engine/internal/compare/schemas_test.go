@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crdeval/crdeval/engine/internal/format"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 func crdOf(v *Props) *CRD {
@@ -23,7 +23,7 @@ func crdOf(v *Props) *CRD {
 	return crd
 }
 
-func noPosition(value.Path) *value.Position { return nil }
+func noPosition(tree.Path) *tree.Position { return nil }
 
 func compared(t *testing.T, old, new *CRD) *Result {
 	t.Helper()

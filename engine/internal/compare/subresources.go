@@ -7,7 +7,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 func (c *comparison) subresources(o, n *version) {
@@ -28,18 +28,18 @@ func (c *comparison) subresources(o, n *version) {
 	}
 }
 
-func (c *comparison) scale(was, is *apiextensionsv1.CustomResourceSubresourceScale, at value.Path) {
+func (c *comparison) scale(was, is *apiextensionsv1.CustomResourceSubresourceScale, at tree.Path) {
 	for _, p := range []struct{ name, was, is string }{
 		{"specReplicasPath", was.SpecReplicasPath, is.SpecReplicasPath},
 		{"statusReplicasPath", was.StatusReplicasPath, is.StatusReplicasPath},
 	} {
 		if p.was != p.is {
-			c.report("ScaleChanged", careForAll, at.With(value.Name(p.name)), p.was, p.is,
+			c.report("ScaleChanged", careForAll, at.With(tree.Name(p.name)), p.was, p.is,
 				"the replicas are at %s instead of %s, and must be from 0 to 2147483647", p.is, p.was)
 		}
 	}
 	old, new := text(stringOf(was.LabelSelectorPath, "")), text(stringOf(is.LabelSelectorPath, ""))
-	c.compare(at.With(value.Name("labelSelectorPath")), old, new,
+	c.compare(at.With(tree.Name("labelSelectorPath")), old, new,
 		effect{"ScaleChanged", harmless, fmt.Sprintf("the label selector is at %v", new)},
 		effect{"ScaleChanged", breaksReaders, "there is no label selector, which autoscalers need"},
 		effect{"ScaleChanged", careForReaders, fmt.Sprintf("the label selector is at %v instead of %v", new, old)})
@@ -71,12 +71,12 @@ func (c *comparison) columns(o, n *version) {
 	old, new := o.AdditionalPrinterColumns, n.AdditionalPrinterColumns
 	for i := range old {
 		if was := &old[i]; find(old, was.Name) == i && find(new, was.Name) < 0 {
-			c.reportMoved("ColumnRemoved", careForReaders, at.With(value.At(i)), at, was, nil,
+			c.reportMoved("ColumnRemoved", careForReaders, at.With(tree.At(i)), at, was, nil,
 				"tables no longer have the column %s", was.Name)
 		}
 	}
 	for i := range new {
-		is, newAt := &new[i], at.With(value.At(i))
+		is, newAt := &new[i], at.With(tree.At(i))
 		if find(new, is.Name) != i {
 			continue
 		}
@@ -85,7 +85,7 @@ func (c *comparison) columns(o, n *version) {
 			c.reportMoved("ColumnAdded", harmless, at, newAt, nil, is, "tables have the column %s", is.Name)
 			continue
 		}
-		switch was, oldAt := &old[j], at.With(value.At(j)); {
+		switch was, oldAt := &old[j], at.With(tree.At(j)); {
 		case *was == *is:
 		case was.Type != is.Type || was.JSONPath != is.JSONPath:
 			c.reportMoved("ColumnChanged", careForReaders, oldAt, newAt, was, is, "the column %s shows another value", is.Name)

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/crdeval/crdeval/engine/internal/format"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // kinds is a set of kinds of JSON values.
@@ -236,7 +236,7 @@ func (w *walk) listTypes(old, new *Props, at node) {
 	}
 }
 
-func (w *walk) listMapKeys(old, new []string, at value.Path) {
+func (w *walk) listMapKeys(old, new []string, at tree.Path) {
 	switch missing := slices.ContainsFunc(old, func(k string) bool { return !slices.Contains(new, k) }); {
 	case slices.Equal(old, new):
 	case missing:

@@ -8,7 +8,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // canonical returns a value as the API server stores it, so that equal values have equal texts.
@@ -19,8 +19,8 @@ func canonical(j *apiextensionsv1.JSON) string {
 	case len(j.Raw) == 0: // null in an enum
 		return "null"
 	}
-	d := value.Acquire() // not released by defer: after a panic it must not return to the pool
-	root, err := d.ParseJSON(j.Raw, value.Limits{MaxBytes: max(len(j.Raw), 1)})
+	d := tree.Acquire() // not released by defer: after a panic it must not return to the pool
+	root, err := d.ParseJSON(j.Raw, tree.Limits{MaxBytes: max(len(j.Raw), 1)})
 	if err != nil {
 		return string(j.Raw)
 	}

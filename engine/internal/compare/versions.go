@@ -7,7 +7,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 type version = apiextensionsv1.CustomResourceDefinitionVersion
@@ -18,10 +18,10 @@ func index(crd *CRD, name string) int {
 }
 
 // versionPath returns the path of version i, or of the list of versions for -1.
-func versionPath(i int) value.Path {
+func versionPath(i int) tree.Path {
 	at := path("spec", "versions")
 	if i >= 0 {
-		at = append(at, value.At(i))
+		at = append(at, tree.At(i))
 	}
 	return at
 }

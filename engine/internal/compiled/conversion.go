@@ -11,8 +11,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/lens"
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Conversion is the result of compiling conversion rules.
@@ -26,12 +26,12 @@ type Conversion struct {
 // CompileConversion compiles conversion rules for an accepted CRD. It returns nil if there are no rules. The error is a
 // *admission.Fault.
 func CompileConversion(
-	ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, rules Document, l value.Limits, shared *celcheck.Shared,
+	ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, rules Document, l tree.Limits, shared *celcheck.Shared,
 ) (*Conversion, error) {
 	if rules.Absent() {
 		return nil, nil
 	}
-	d := value.Acquire() // not released by defer: after a panic it must not return to the pool
+	d := tree.Acquire() // not released by defer: after a panic it must not return to the pool
 	root, err := rules.Parse(d, "conversion rules", l)
 	if err != nil {
 		d.Release()
@@ -67,7 +67,7 @@ func CompileConversion(
 // misplaced returns a violation if the rules are for another CRD, or if API servers convert its objects without a
 // webhook.
 func misplaced(f *lens.File, crd *apiextensionsv1.CustomResourceDefinition) []violation.Violation {
-	at := value.Path{value.Name("crd")}
+	at := tree.Path{tree.Name("crd")}
 	switch {
 	case f.CRD != crd.Name:
 		return []violation.Violation{violation.Of(violation.Convert, field.Invalid(field.NewPath("crd"), f.CRD,

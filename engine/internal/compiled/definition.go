@@ -10,8 +10,8 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/definition"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Definition is a compiled CRD. It is immutable and safe for concurrent use.
@@ -30,7 +30,7 @@ type Definition struct {
 	// Size is the number of bytes that the Definition retains.
 	Size int64
 	// Limits bound the documents of evaluations.
-	Limits value.Limits
+	Limits tree.Limits
 	// Conversion describes the conversion rules, nil without rules.
 	Conversion *Conversion
 }
@@ -71,12 +71,12 @@ func (d *Definition) Served(version string) (*admission.Version, error) {
 // own. The object is used as it is, without coercion, defaults or conversion, so an object of another version is an
 // error.
 func (d *Definition) Inspect(
-	ctx context.Context, version string, object Document, look func(v *admission.Version, doc *value.Doc, root uint32) error,
+	ctx context.Context, version string, object Document, look func(v *admission.Version, doc *tree.Doc, root uint32) error,
 ) error {
 	if err := ctx.Err(); err != nil {
 		return TooLate(err)
 	}
-	doc := value.Acquire() // not released by defer: after a panic it must not return to the pool
+	doc := tree.Acquire() // not released by defer: after a panic it must not return to the pool
 	v, root, err := d.Parse(doc, version, object)
 	if err == nil {
 		err = look(v, doc, root)
@@ -86,7 +86,7 @@ func (d *Definition) Inspect(
 }
 
 // Parse parses an object for Inspect and returns its version.
-func (d *Definition) Parse(doc *value.Doc, version string, object Document) (*admission.Version, uint32, error) {
+func (d *Definition) Parse(doc *tree.Doc, version string, object Document) (*admission.Version, uint32, error) {
 	root, err := object.Parse(doc, "object", d.Limits)
 	if err != nil {
 		return nil, 0, err
@@ -94,7 +94,7 @@ func (d *Definition) Parse(doc *value.Doc, version string, object Document) (*ad
 	wrong := func(format string, args ...any) (*admission.Version, uint32, error) {
 		return nil, 0, Invalid("object: %s", fmt.Sprintf(format, args...))
 	}
-	if doc.Nodes[root].Kind != value.Object {
+	if doc.Nodes[root].Kind != tree.Object {
 		return wrong("it is not an object but of type %s", doc.Nodes[root].Kind)
 	}
 	apiVersion, kind := StringField(doc, root, "apiVersion"), StringField(doc, root, "kind")

@@ -1,13 +1,13 @@
 package compiled
 
 import (
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Document is engine.Document, which converts to it.
 type Document struct {
 	JSON, YAML []byte
-	Origin     *value.Origin
+	Origin     *tree.Origin
 }
 
 // Absent reports whether the Document has no content.
@@ -28,15 +28,15 @@ func (d Document) Text(what string) (text []byte, isYAML bool, err error) {
 }
 
 // Parse parses a document into doc. Errors are those of Text and Unreadable.
-func (d Document) Parse(doc *value.Doc, what string, l value.Limits) (root uint32, err error) {
+func (d Document) Parse(doc *tree.Doc, what string, l tree.Limits) (root uint32, err error) {
 	text, isYAML, err := d.Text(what)
 	if err != nil {
 		return 0, err
 	}
 	if isYAML {
-		_, _, root, err = doc.ConvertYAML(text, value.Request, d.Origin, l)
+		_, _, root, err = doc.ConvertYAML(text, tree.Request, d.Origin, l)
 	} else {
-		root, err = doc.ParseAt(text, value.Request, d.Origin, l)
+		root, err = doc.ParseAt(text, tree.Request, d.Origin, l)
 	}
 	if err != nil {
 		return 0, UnreadableObject(what, err)
@@ -45,8 +45,8 @@ func (d Document) Parse(doc *value.Doc, what string, l value.Limits) (root uint3
 }
 
 // StringField returns the value of a member of an object if it is a string, else "". It is valid until doc is reset.
-func StringField(doc *value.Doc, object uint32, name string) string {
-	if c := doc.Field(object, name); c != 0 && doc.Nodes[c].Kind == value.String {
+func StringField(doc *tree.Doc, object uint32, name string) string {
+	if c := doc.Field(object, name); c != 0 && doc.Nodes[c].Kind == tree.String {
 		return doc.Str(c)
 	}
 	return ""

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Invalid returns the Fault of a call with an invalid argument.
@@ -20,7 +20,7 @@ func Failed(code admission.Code, what string, err error) *admission.Fault {
 }
 
 // LimitExceeded returns the Fault of a limit. err is the error that has the limit.
-func LimitExceeded(text string, limit *value.LimitError, err error) *admission.Fault {
+func LimitExceeded(text string, limit *tree.LimitError, err error) *admission.Fault {
 	return &admission.Fault{Code: admission.LimitExceeded, Text: text, Limit: limit, Cause: err}
 }
 
@@ -40,12 +40,12 @@ func UnreadableManifest(what string, err error) *admission.Fault {
 }
 
 func unreadable(code admission.Code, what string, err error) *admission.Fault {
-	var limit *value.LimitError
+	var limit *tree.LimitError
 	if errors.As(err, &limit) {
 		return LimitExceeded(what+": "+limit.Error(), limit, err)
 	}
 	f := Failed(code, what, err)
-	if syntax, ok := errors.AsType[*value.SyntaxError](err); ok {
+	if syntax, ok := errors.AsType[*tree.SyntaxError](err); ok {
 		if syntax.Located() {
 			f.Text = syntax.Sentence() // callers know which document is at the position
 		}

@@ -9,12 +9,12 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // DecodeManifest parses a manifest into the tree of source and decodes it. Errors are a *admission.Fault, or for
 // Undecodable.
-func DecodeManifest(source *definition.Source, manifest Document, l value.Limits) (m *definition.Manifest, err error) {
+func DecodeManifest(source *definition.Source, manifest Document, l tree.Limits) (m *definition.Manifest, err error) {
 	if manifest.Absent() {
 		return nil, Invalid("there is no manifest: send a CustomResourceDefinition as JSON or YAML")
 	}
@@ -23,15 +23,15 @@ func DecodeManifest(source *definition.Source, manifest Document, l value.Limits
 	}
 	d, text := source.Doc, source.Text
 	if source.YAML {
-		text, _, source.Root, err = d.ConvertYAML(text, value.Request, manifest.Origin, l)
+		text, _, source.Root, err = d.ConvertYAML(text, tree.Request, manifest.Origin, l)
 	} else {
-		source.Root, err = d.ParseAt(text, value.Request, manifest.Origin, l)
-		if errors.As(err, new(*value.SyntaxError)) && json.Valid(text) {
+		source.Root, err = d.ParseAt(text, tree.Request, manifest.Origin, l)
+		if errors.As(err, new(*tree.SyntaxError)) && json.Valid(text) {
 			source.Root, err = parseWithoutLargeNumbers(source, manifest.Origin, err, l)
 		}
 	}
 	root := source.Root
-	if source.Unread != (value.Position{}) {
+	if source.Unread != (tree.Position{}) {
 		root = 0 // the tree has other values
 	}
 	var unread *admission.Fault
@@ -42,7 +42,7 @@ func DecodeManifest(source *definition.Source, manifest Document, l value.Limits
 		}
 	}
 	if !d.Grow(CompilationMemory(d, text)) {
-		return nil, value.ErrStopped
+		return nil, tree.ErrStopped
 	}
 	if m, err = definition.DecodeTree(text, d, root); err != nil {
 		if unread != nil {
@@ -61,10 +61,10 @@ func DecodeManifest(source *definition.Source, manifest Document, l value.Limits
 // parseWithoutLargeNumbers parses a JSON text in which numbers are beyond float64. Upstream ignores them in fields that it
 // does not know. The tree has other values at these places, of the same length, so that it can find positions. located is
 // the first error, with its position in the Text of the Origin.
-func parseWithoutLargeNumbers(source *definition.Source, o *value.Origin, located error, l value.Limits) (root uint32, _ error) {
+func parseWithoutLargeNumbers(source *definition.Source, o *tree.Origin, located error, l tree.Limits) (root uint32, _ error) {
 	const most = 100
 	text := bytes.Clone(source.Text)
-	if first, ok := errors.AsType[*value.SyntaxError](located); ok {
+	if first, ok := errors.AsType[*tree.SyntaxError](located); ok {
 		source.Unread = first.Position()
 	}
 	for range most {
@@ -72,9 +72,9 @@ func parseWithoutLargeNumbers(source *definition.Source, o *value.Origin, locate
 		_, err := source.Doc.ParseJSON(text, l)
 		if err == nil {
 			source.Doc.Reset()
-			return source.Doc.ParseAt(text, value.Request, o, l)
+			return source.Doc.ParseAt(text, tree.Request, o, l)
 		}
-		syntax, ok := errors.AsType[*value.SyntaxError](err)
+		syntax, ok := errors.AsType[*tree.SyntaxError](err)
 		if !ok || syntax.Offset < 0 {
 			break
 		}
@@ -99,14 +99,14 @@ const (
 )
 
 // CompilationMemory estimates the memory that decoding, checking and compiling a manifest takes. d has its tree.
-func CompilationMemory(d *value.Doc, text []byte) int {
+func CompilationMemory(d *tree.Doc, text []byte) int {
 	size := len(text)*memoryPerByte + len(d.Nodes)*memoryPerNode
 	for i := range d.Nodes {
 		n := &d.Nodes[i]
 		switch {
-		case n.Kind == value.Object:
+		case n.Kind == tree.Object:
 			size += memoryPerObject
-		case n.Kind == value.String && d.Key(uint32(i)) == "rule":
+		case n.Kind == tree.String && d.Key(uint32(i)) == "rule":
 			size += memoryPerRule + int(n.End-n.Off)*memoryPerRuleByte
 		}
 	}
@@ -119,7 +119,7 @@ func Undecodable(source *definition.Source, err error) (*definition.DecodeError,
 	if errors.As(err, new(*admission.Fault)) {
 		return nil, err
 	}
-	if errors.As(err, new(*value.LimitError)) {
+	if errors.As(err, new(*tree.LimitError)) {
 		return nil, UnreadableManifest("manifest", err)
 	}
 	var decode *definition.DecodeError

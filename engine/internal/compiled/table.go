@@ -6,12 +6,12 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/table"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // TableFault returns the Fault for the error of an object of a table. It returns other errors as they are.
 func TableFault(err error) error {
-	var limit *value.LimitError
+	var limit *tree.LimitError
 	switch {
 	case errors.As(err, new(*admission.Fault)):
 	case errors.As(err, &limit):

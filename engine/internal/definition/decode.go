@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/json"
 
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 const (
@@ -65,20 +65,20 @@ func (e *DecodeError) Error() string { return e.text }
 func (e *DecodeError) Unwrap() error { return e.cause }
 
 // Decode decodes a JSON CRD manifest of apiextensions.k8s.io/v1 or v1beta1. The caller must bound its size and depth.
-// The error is a *DecodeError. It is a *value.LimitError if schemas nest so deep that upstream's decoder would take
+// The error is a *DecodeError. It is a *tree.LimitError if schemas nest so deep that upstream's decoder would take
 // seconds.
 func Decode(doc []byte) (*Manifest, error) { return DecodeVersion(doc, "") }
 
 // DecodeVersion is Decode that can omit all versions but one, whose schemas take long to read. "" omits none.
 func DecodeVersion(doc []byte, version string) (*Manifest, error) {
-	d := value.Acquire() // released without defer: after a panic the Doc must not be reused
-	root, err := d.ParseJSON(doc, value.Limits{MaxBytes: max(len(doc), 1)})
+	d := tree.Acquire() // released without defer: after a panic the Doc must not be reused
+	root, err := d.ParseJSON(doc, tree.Limits{MaxBytes: max(len(doc), 1)})
 	if err != nil {
 		root = 0 // the decoders below report the error
 	}
 	list := d.Field(d.Field(root, "spec"), "versions")
 	for v := d.Nodes[list].First; v != 0 && version != ""; v = d.Nodes[v].Next {
-		if name := d.Field(v, "name"); d.Nodes[name].Kind == value.String && d.Str(name) == version {
+		if name := d.Field(v, "name"); d.Nodes[name].Kind == tree.String && d.Str(name) == version {
 			d.Nodes[list].First, d.Nodes[list].Live, d.Nodes[v].Next = v, 1, 0
 		}
 	}
@@ -88,7 +88,7 @@ func DecodeVersion(doc []byte, version string) (*Manifest, error) {
 }
 
 // DecodeTree is Decode with the tree d of the text. root is 0 if there is no tree.
-func DecodeTree(doc []byte, d *value.Doc, root uint32) (*Manifest, error) {
+func DecodeTree(doc []byte, d *tree.Doc, root uint32) (*Manifest, error) {
 	if crd := decodeFast(d, root); crd != nil {
 		m := fromV1(crd)
 		m.plain = true
@@ -129,7 +129,7 @@ func fromV1(crd *apiextensionsv1.CustomResourceDefinition) *Manifest {
 }
 
 // decodeFast decodes a v1 manifest without unknown fields in one pass. It returns nil for others.
-func decodeFast(d *value.Doc, root uint32) *apiextensionsv1.CustomResourceDefinition {
+func decodeFast(d *tree.Doc, root uint32) *apiextensionsv1.CustomResourceDefinition {
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	if root == 0 || !schema.Read(d, root, crd) || crd.APIVersion != apiVersionV1 || crd.Kind != kind {
 		return nil
@@ -186,22 +186,22 @@ const mostRead = 64 << 20
 // reread are the keywords whose type has its own UnmarshalJSON.
 var reread = []string{"items", "additionalProperties", "additionalItems"}
 
-// affordable returns a *value.LimitError if schemas nest so deep that the API server's decoder would take seconds.
-func affordable(d *value.Doc, root uint32) error {
+// affordable returns a *tree.LimitError if schemas nest so deep that the API server's decoder would take seconds.
+func affordable(d *tree.Doc, root uint32) error {
 	if root == 0 {
 		return nil // invalid JSON: decoding ends at the first wrong byte
 	}
 	read := int64(d.Nodes[root].End)
 	for i := range d.Nodes {
 		n := &d.Nodes[i]
-		if n.Kind == value.Object && slices.Contains(reread, d.Key(uint32(i))) {
+		if n.Kind == tree.Object && slices.Contains(reread, d.Key(uint32(i))) {
 			read += int64(n.End - n.Off)
 		}
 	}
 	if read <= mostRead {
 		return nil
 	}
-	return &value.LimitError{
+	return &tree.LimitError{
 		Name: "max_schema_nesting", Limit: "nesting of schemas", Unit: "bytes to read again and again", Maximum: mostRead, Actual: read,
 		Advice: "nest the items and additionalProperties of the schema less deep, or fix unknown fields and wrong types in it",
 	}

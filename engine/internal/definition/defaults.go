@@ -13,8 +13,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // checkDefaults checks that the defaults of a structural schema are valid and have no unknown fields. It checks a
@@ -31,7 +31,7 @@ func checkDefaults(ctx context.Context, s *schema.Props, path *field.Path, budge
 	if err != nil {
 		return field.ErrorList{field.Invalid(path, "", err.Error())}
 	}
-	c := defaultCheck{ctx: ctx, d: value.Acquire(), budget: budget, shared: shared, unprunedToo: unprunedToo, stop: budget.Signal(), left: rule.CostBudget}
+	c := defaultCheck{ctx: ctx, d: tree.Acquire(), budget: budget, shared: shared, unprunedToo: unprunedToo, stop: budget.Signal(), left: rule.CostBudget}
 	c.node(&resource, compiled.Root, path, surroundings{})
 	c.d.Release() // not deferred: after a panic the Doc must not be reused
 	return c.errs
@@ -39,7 +39,7 @@ func checkDefaults(ctx context.Context, s *schema.Props, path *field.Path, budge
 
 type defaultCheck struct {
 	ctx    context.Context // for rules
-	d      *value.Doc
+	d      *tree.Doc
 	errs   field.ErrorList
 	budget *violation.Budget
 	// shared has compiled rules and their types.
@@ -105,7 +105,7 @@ func (c *defaultCheck) outside(s *schema.Props, n *plan.Node, path *field.Path) 
 		return
 	}
 	_, _ = compiled.Prune(c.d, root, false) // has no error without tracking
-	unknown := c.d.Nodes[root].Flags&value.Dirty != 0
+	unknown := c.d.Nodes[root].Flags&tree.Dirty != 0
 	if unknown {
 		if root, ok = c.parse(s.Default.Raw, path); !ok {
 			return
@@ -120,7 +120,7 @@ func (c *defaultCheck) outside(s *schema.Props, n *plan.Node, path *field.Path) 
 		c.errs = append(c.errs, bad.Error)
 		return
 	}
-	if c.d.Nodes[root].Flags&value.Dirty != 0 {
+	if c.d.Nodes[root].Flags&tree.Dirty != 0 {
 		// Store the coerced value in the CRD, as upstream does.
 		s.Default.Raw = c.d.AppendJSON(nil, root)
 	}
@@ -167,7 +167,7 @@ func (c *defaultCheck) insideMeta(s *schema.Props, n *plan.Node, path *field.Pat
 // parse resets the Doc and parses a default into it.
 func (c *defaultCheck) parse(raw []byte, path *field.Path) (uint32, bool) {
 	c.d.Reset()
-	root, err := c.d.ParseJSON(raw, value.Limits{MaxBytes: len(raw)})
+	root, err := c.d.ParseJSON(raw, tree.Limits{MaxBytes: len(raw)})
 	if err != nil {
 		c.errs = append(c.errs, field.Invalid(path, "", err.Error()))
 		return 0, false

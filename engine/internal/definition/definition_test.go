@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // registration is one case of testdata/register.yaml: a full manifest, or changes to the manifest of a CronTab.
@@ -262,9 +262,9 @@ func slow(doc []byte) (*apiextensionsv1.CustomResourceDefinition, []string) {
 // fast decoder accepted the manifest.
 func checkWays(t *testing.T, doc []byte) bool {
 	t.Helper()
-	d := value.Acquire()
+	d := tree.Acquire()
 	defer d.Release()
-	root, err := d.ParseJSON(doc, value.Limits{})
+	root, err := d.ParseJSON(doc, tree.Limits{})
 	if err != nil {
 		return false
 	}
@@ -333,7 +333,7 @@ func TestDeepSchemas(t *testing.T) {
 		text := strings.Repeat(c.keyword, depth) + c.inside + strings.Repeat("}", depth)
 		r := registration{V: raw(text)}
 		m, err := Decode(r.doc(t))
-		var limit *value.LimitError
+		var limit *tree.LimitError
 		if c.limit != errors.As(err, &limit) {
 			t.Errorf("%s: got %v", c.keyword, err)
 		}

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/testenv"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // ruledCRD returns a CRD whose spec has the given properties and rules.
@@ -102,7 +102,7 @@ func TestHostileRules(t *testing.T) {
 			if took > 30*time.Second { // at most a few seconds, minutes if nothing stopped it
 				t.Errorf("took %v of CPU time", took)
 			}
-			var limit *value.LimitError
+			var limit *tree.LimitError
 			if name == "doubling macros" && !errors.As(r.Err, &limit) {
 				t.Errorf("no limit: %v", r.Err)
 			}

@@ -7,7 +7,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // checkValues returns an error if a number in a default, an example or an enum is out of range. The v1 types keep these
@@ -40,7 +40,7 @@ func checkValue(j *apiextensionsv1.JSON) error {
 // Normalize changes defaults, enums and examples to the form that the API server stores. For example, 1.0 becomes the
 // integer 1. A registered CRD then equals the CRD that is read back.
 func Normalize(crd *apiextensionsv1.CustomResourceDefinition) {
-	d := value.Acquire()
+	d := tree.Acquire()
 	defer d.Release()
 	for i := range crd.Spec.Versions {
 		schema.Any(schema.Of(&crd.Spec.Versions[i]), func(s *schema.Props) bool {
@@ -54,12 +54,12 @@ func Normalize(crd *apiextensionsv1.CustomResourceDefinition) {
 	}
 }
 
-func normalizeValue(d *value.Doc, j *apiextensionsv1.JSON) {
+func normalizeValue(d *tree.Doc, j *apiextensionsv1.JSON) {
 	if j == nil || isNormal(j.Raw) {
 		return
 	}
 	d.Reset()
-	if root, err := d.ParseJSON(j.Raw, value.Limits{MaxBytes: len(j.Raw)}); err == nil && d.Nodes[root].Flags&value.Lossy != 0 {
+	if root, err := d.ParseJSON(j.Raw, tree.Limits{MaxBytes: len(j.Raw)}); err == nil && d.Nodes[root].Flags&tree.Lossy != 0 {
 		j.Raw = d.AppendCanonical(nil, root)
 	}
 }

@@ -14,8 +14,8 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // notice marks a text as a note of crdeval.
@@ -27,7 +27,7 @@ func (s *Source) notices(m *Manifest) (list []violation.Warning) {
 	if s.Root == 0 {
 		return nil
 	}
-	note := func(path value.Path, h *violation.Hint, format string, args ...any) {
+	note := func(path tree.Path, h *violation.Hint, format string, args ...any) {
 		if len(list) < mostWarnings {
 			r := s.warning(violation.TypeNotice, notice(fmt.Sprintf(format, args...)), path)
 			r.Hint = h
@@ -35,11 +35,11 @@ func (s *Source) notices(m *Manifest) (list []violation.Warning) {
 		}
 	}
 	if m.beta {
-		note(value.Path{value.Name("apiVersion")}, &violation.Hint{Text: "convert the manifest to " + apiVersionV1},
+		note(tree.Path{tree.Name("apiVersion")}, &violation.Hint{Text: "convert the manifest to " + apiVersionV1},
 			"Kubernetes 1.22 and later do not serve %s: kubectl cannot apply this manifest", apiVersionB1)
 	}
 	if size := s.annotationsApplied(); size > validation.TotalAnnotationSizeLimitB {
-		note(value.Path{value.Name("metadata")}, &violation.Hint{Text: "use kubectl apply --server-side, or shorten descriptions"},
+		note(tree.Path{tree.Name("metadata")}, &violation.Hint{Text: "use kubectl apply --server-side, or shorten descriptions"},
 			"kubectl apply fails: it stores the manifest in an annotation, and the annotations would have %d bytes, "+
 				"more than %d", size, validation.TotalAnnotationSizeLimitB)
 	}
@@ -47,13 +47,13 @@ func (s *Source) notices(m *Manifest) (list []violation.Warning) {
 	enums := enumNotes{s, m, note, mostWarnings}
 	for i := range d.Nodes {
 		n := &d.Nodes[i]
-		if n.Kind < value.Array || n.Src != value.Request {
+		if n.Kind < tree.Array || n.Src != tree.Request {
 			continue
 		}
 		switch key := d.Key(uint32(i)); {
-		case n.Kind == value.Array && n.Live > 1 && listKeys[key] != nil:
+		case n.Kind == tree.Array && n.Live > 1 && listKeys[key] != nil:
 			s.noteRepeated(uint32(i), m, note)
-		case n.Kind == value.Object:
+		case n.Kind == tree.Object:
 			if s.YAML && key == "properties" {
 				s.noteKeys(uint32(i), m, note)
 			}
@@ -63,13 +63,13 @@ func (s *Source) notices(m *Manifest) (list []violation.Warning) {
 	return list
 }
 
-type noteFunc func(path value.Path, h *violation.Hint, format string, args ...any)
+type noteFunc func(path tree.Path, h *violation.Hint, format string, args ...any)
 
 // annotationsApplied returns the size of the annotations that kubectl apply without --server-side would send. It can
 // return 0 if they are small.
 // (k8s.io/kubectl/pkg/util/apply.go; k8s.io/apimachinery/pkg/api/validation/objectmeta.go)
 func (s *Source) annotationsApplied() int {
-	if len(s.Doc.Src[value.Request]) < validation.TotalAnnotationSizeLimitB/longestEscape {
+	if len(s.Doc.Src[tree.Request]) < validation.TotalAnnotationSizeLimitB/longestEscape {
 		return 0
 	}
 	object, ok := s.Doc.Any(s.Root).(map[string]any)
@@ -119,7 +119,7 @@ func (s *Source) noteRepeated(list uint32, m *Manifest, note noteFunc) {
 				key = d.Field(c, name)
 			}
 		}
-		if d.Nodes[key].Kind != value.String {
+		if d.Nodes[key].Kind != tree.String {
 			continue
 		}
 		first, repeated := known[d.Str(key)]
@@ -167,7 +167,7 @@ func (s *Source) noteKeys(properties uint32, m *Manifest, note noteFunc) {
 }
 
 // pathTo returns the path of a node. It is nil for the root and for a node that a duplicate key replaces.
-func (s *Source) pathTo(node uint32) (p value.Path) {
+func (s *Source) pathTo(node uint32) (p tree.Path) {
 	d, off := s.Doc, s.Doc.Nodes[node].Off
 	for at := s.Root; at != node; {
 		next := d.Nodes[at].First
@@ -177,10 +177,10 @@ func (s *Source) pathTo(node uint32) (p value.Path) {
 		switch {
 		case next == 0:
 			return nil
-		case d.Nodes[at].Kind == value.Array:
-			p = append(p, value.At(int(d.Nodes[next].Key)))
+		case d.Nodes[at].Kind == tree.Array:
+			p = append(p, tree.At(int(d.Nodes[next].Key)))
 		default:
-			p = append(p, value.Name(d.Key(next)))
+			p = append(p, tree.Name(d.Key(next)))
 		}
 		at = next
 	}
@@ -188,7 +188,7 @@ func (s *Source) pathTo(node uint32) (p value.Path) {
 }
 
 // shapeAt returns the shape of the values at a path, and whether they are below a type with its own UnmarshalJSON.
-func (s *Source) shapeAt(m *Manifest, path value.Path) (at schema.Shape, separate bool) {
+func (s *Source) shapeAt(m *Manifest, path tree.Path) (at schema.Shape, separate bool) {
 	at = shape(m.beta)
 	for _, step := range path {
 		separate = separate || at.Separate()
@@ -207,7 +207,7 @@ func (s *Source) locate(w *Warning) violation.Warning {
 	d := s.Doc
 	for i := range d.Nodes {
 		node := uint32(i)
-		if s.Root == 0 || d.Nodes[node].Src != value.Request || d.Key(node) != w.keyword {
+		if s.Root == 0 || d.Nodes[node].Src != tree.Request || d.Key(node) != w.keyword {
 			continue
 		}
 		path := s.pathTo(node)
@@ -217,11 +217,11 @@ func (s *Source) locate(w *Warning) violation.Warning {
 		up := path[:len(path)-1]
 		switch around := d.Finder().Lookup(s.Root, up); w.keyword {
 		case "format":
-			if d.Nodes[node].Kind != value.String || d.Str(node) != w.value {
+			if d.Nodes[node].Kind != tree.String || d.Str(node) != w.value {
 				continue
 			}
 		case "x-kubernetes-list-type":
-			if of := d.Field(d.Field(around, "items"), "type"); d.Nodes[of].Kind != value.String || d.Str(of) != w.value {
+			if of := d.Field(d.Field(around, "items"), "type"); d.Nodes[of].Kind != tree.String || d.Str(of) != w.value {
 				continue
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // enumNotes notes values of enums that are not of the type of their schema.
@@ -20,7 +20,7 @@ type enumNotes struct {
 func (e *enumNotes) add(object uint32) {
 	d := e.s.Doc
 	enum := d.Field(object, "enum")
-	if d.Nodes[enum].Kind != value.Array {
+	if d.Nodes[enum].Kind != tree.Array {
 		return
 	}
 	types := e.s.typesOf(object)
@@ -50,10 +50,10 @@ func (e *enumNotes) add(object uint32) {
 // typesOf returns the types that a schema has of its own, nil for any.
 func (s *Source) typesOf(schema uint32) []string {
 	d := s.Doc
-	if d.Nodes[d.Field(schema, "x-kubernetes-int-or-string")].Kind == value.True {
+	if d.Nodes[d.Field(schema, "x-kubernetes-int-or-string")].Kind == tree.True {
 		return []string{"integer", "string"}
 	}
-	if of := d.Field(schema, "type"); d.Nodes[of].Kind == value.String {
+	if of := d.Field(schema, "type"); d.Nodes[of].Kind == tree.String {
 		return []string{d.Str(of)}
 	}
 	return nil
@@ -61,8 +61,8 @@ func (s *Source) typesOf(schema uint32) []string {
 
 // typesAround returns the types of the values of a schema below logical operators, which the schema outside of them
 // declares.
-func (s *Source) typesAround(path value.Path) []string {
-	k := slices.IndexFunc(path, func(step value.Segment) bool { return step.Key() == "openAPIV3Schema" })
+func (s *Source) typesAround(path tree.Path) []string {
+	k := slices.IndexFunc(path, func(step tree.Segment) bool { return step.Key() == "openAPIV3Schema" })
 	if k < 0 {
 		return nil
 	}
@@ -86,14 +86,14 @@ func (s *Source) typesAround(path value.Path) []string {
 }
 
 // isOfType reports whether a value can be valid for a type. It can for an unknown type.
-func isOfType(d *value.Doc, node uint32, of string) bool {
+func isOfType(d *tree.Doc, node uint32, of string) bool {
 	switch kind := d.Nodes[node].Kind; {
-	case kind == value.Null || kind.String() == of:
+	case kind == tree.Null || kind.String() == of:
 		return true
 	case of == "number":
-		return kind == value.Int
+		return kind == tree.Int
 	case of == "integer":
-		return kind == value.Float && d.Float(node) == math.Trunc(d.Float(node))
+		return kind == tree.Float && d.Float(node) == math.Trunc(d.Float(node))
 	case of == "string" || of == "boolean" || of == "array" || of == "object":
 		return false
 	}

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // lifted maps upstream's paths of parts that all versions share to their paths in a v1 manifest.
@@ -22,25 +22,25 @@ var lifted = []struct{ upstream, written string }{
 
 // locator finds positions in one manifest.
 type locator struct {
-	d      *value.Doc
+	d      *tree.Doc
 	root   uint32
-	finder *value.Finder
+	finder *tree.Finder
 	folded map[uint32]*foldedKeys // members of objects by lowercase name
 
-	path value.Path // current path of walk
+	path tree.Path // current path of walk
 	// The result of walk: the longest path found, its node, and the rest of the text.
-	best value.Path
+	best tree.Path
 	node uint32
 	rest string
 }
 
-func newLocator(d *value.Doc, root uint32) *locator {
+func newLocator(d *tree.Doc, root uint32) *locator {
 	return &locator{d: d, root: root, finder: d.Finder()}
 }
 
 // locate returns the path that a field error means, its deepest existing ancestor, and the node of that ancestor. Field
 // errors use paths of upstream's internal form, which differ from those of v1 and v1beta1 manifests.
-func (l *locator) locate(text string) (path, there value.Path, node uint32) {
+func (l *locator) locate(text string) (path, there tree.Path, node uint32) {
 	l.follow(text)
 	best, node, rest := l.best, l.node, l.rest
 	for _, lift := range lifted {
@@ -65,13 +65,13 @@ func (l *locator) follow(text string) {
 func (l *locator) walk(node uint32, text string) {
 	switch n := &l.d.Nodes[node]; {
 	case text == "":
-	case n.Kind == value.Object:
+	case n.Kind == tree.Object:
 		l.members(node, text)
-	case n.Kind == value.Array && text[0] == '[':
+	case n.Kind == tree.Array && text[0] == '[':
 		inner, tail, ok := strings.Cut(text[1:], "]")
 		if i, err := strconv.Atoi(inner); ok && err == nil && i >= 0 {
-			if c := l.finder.Child(node, value.At(i)); c != 0 {
-				l.try(c, value.At(i), tail)
+			if c := l.finder.Child(node, tree.At(i)); c != 0 {
+				l.try(c, tree.At(i), tail)
 			}
 		}
 	}
@@ -87,7 +87,7 @@ func (l *locator) members(node uint32, text string) {
 	for _, n := range keys.lengths {
 		if text[0] == '[' && n+1 < len(text) && text[n+1] == ']' {
 			if c := l.finder.Field(node, text[1:n+1]); c != 0 {
-				l.try(c, value.Entry(l.d.Key(c)), text[n+2:])
+				l.try(c, tree.Entry(l.d.Key(c)), text[n+2:])
 			}
 		}
 	}
@@ -97,7 +97,7 @@ func (l *locator) members(node uint32, text string) {
 			continue
 		}
 		for _, c := range keys.members[strings.ToLower(plain[:n])] {
-			l.try(c, value.Name(l.d.Key(c)), plain[n:])
+			l.try(c, tree.Name(l.d.Key(c)), plain[n:])
 		}
 	}
 }
@@ -128,7 +128,7 @@ func (l *locator) fold(node uint32) *foldedKeys {
 	return known
 }
 
-func (l *locator) try(c uint32, step value.Segment, tail string) {
+func (l *locator) try(c uint32, step tree.Segment, tail string) {
 	if tail != "" && tail[0] != '.' && tail[0] != '[' {
 		return
 	}
@@ -138,7 +138,7 @@ func (l *locator) try(c uint32, step value.Segment, tail string) {
 }
 
 // schemaPointer returns the part of a path below openAPIV3Schema as a JSON pointer, or "".
-func schemaPointer(p value.Path) string {
+func schemaPointer(p tree.Path) string {
 	for i := range p {
 		if !p[i].IsIndex() && p[i].Key() == "openAPIV3Schema" {
 			return p[i+1:].Pointer()

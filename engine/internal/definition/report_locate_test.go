@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/testenv"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 func TestLocate(t *testing.T) {
@@ -27,8 +27,8 @@ func TestLocate(t *testing.T) {
 		{v1, "", "", ""},
 	}
 	for _, tt := range tests {
-		d := value.Acquire()
-		root, err := d.ParseJSON([]byte(tt.doc), value.Limits{})
+		d := tree.Acquire()
+		root, err := d.ParseJSON([]byte(tt.doc), tree.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,9 +46,9 @@ func TestLocate(t *testing.T) {
 // The work for a path is bounded by the lengths of the keys on it, not by their square.
 func TestLocateLongKey(t *testing.T) {
 	dots := strings.Repeat(".", 300_000)
-	d := value.Acquire()
+	d := tree.Acquire()
 	defer d.Release()
-	root, err := d.ParseJSON([]byte(`{"spec":{"properties":{"`+dots+`":{"type":"x"}}}}`), value.Limits{})
+	root, err := d.ParseJSON([]byte(`{"spec":{"properties":{"`+dots+`":{"type":"x"}}}}`), tree.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

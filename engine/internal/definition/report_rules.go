@@ -11,8 +11,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/rules"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Bounds of the search for culprits: the number of rules, their minimum share of the limit, and the work.
@@ -144,9 +144,9 @@ func lowestOfRule(ctx context.Context, k *Rule, minor int) (lowest int, because 
 
 // pointer returns a path through a schema as a JSON pointer.
 func pointer(path []string) string {
-	p := make(value.Path, len(path))
+	p := make(tree.Path, len(path))
 	for i, name := range path {
-		p[i] = value.Name(name)
+		p[i] = tree.Name(name)
 	}
 	return p.Pointer()
 }

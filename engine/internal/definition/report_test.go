@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine/internal/format"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // manifest returns a CRD with the given versions and schemas.
@@ -27,9 +27,9 @@ func of(t *testing.T, text string, places bool) *Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := value.Acquire()
+	d := tree.Acquire()
 	defer d.Release()
-	root, err := d.ParseJSON([]byte(text), value.Limits{})
+	root, err := d.ParseJSON([]byte(text), tree.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestViolationsHavePositions(t *testing.T) {
 		t.Errorf("%+v, want offset %d", f.Position, want)
 	}
 	f = of(t, text, false).Violations[0]
-	if f.Position != (value.Position{}) || f.Error.Error() != r.Violations[0].Error.Error() || f.Schema != "/properties/s/items" {
+	if f.Position != (tree.Position{}) || f.Error.Error() != r.Violations[0].Error.Error() || f.Schema != "/properties/s/items" {
 		t.Errorf("without a tree: %+v", f)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // checkSchema checks the schema of a version, or the schema that all versions share. version is then the first
@@ -102,7 +102,7 @@ func (s *spec) grows(p *schema.Props) bool {
 	return schema.AnySorted(p, func(p *schema.Props) bool {
 		for i := range p.XValidations {
 			for _, text := range [...]string{p.XValidations[i].Rule, p.XValidations[i].MessageExpression} {
-				if limit := new(value.LimitError); errors.As(celcheck.CheckExpansion(text), &limit) {
+				if limit := new(tree.LimitError); errors.As(celcheck.CheckExpansion(text), &limit) {
 					s.budget.Fail(limit)
 					return true
 				}

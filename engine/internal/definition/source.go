@@ -14,18 +14,18 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/hint"
 	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Source is the tree of a manifest. Root is 0 if the text has no tree.
 type Source struct {
-	Doc  *value.Doc
+	Doc  *tree.Doc
 	Root uint32
 	Text []byte // as it was sent
 	YAML bool
 	// Unread is the position of the first number beyond float64. The tree has another value there.
-	Unread value.Position
+	Unread tree.Position
 
 	hints *hint.Finder
 }
@@ -47,7 +47,7 @@ func shape(beta bool) schema.Shape {
 }
 
 // warning returns a warning about the value at a path, with upstream's notation of the field.
-func (s *Source) warning(of field.ErrorType, text string, path value.Path) violation.Warning {
+func (s *Source) warning(of field.ErrorType, text string, path tree.Path) violation.Warning {
 	w := violation.Warning{Type: of, Text: text, Field: path.Dotted(), Path: path.Detach()}
 	if s.Root != 0 {
 		w.Position = s.Doc.PositionAt(path)
@@ -63,8 +63,8 @@ const (
 
 // walk compares a manifest with the Go type that upstream decodes it into.
 type walk struct {
-	d       *value.Doc
-	path    value.Path
+	d       *tree.Doc
+	path    tree.Path
 	wrong   []misfit
 	unknown []misfit
 	left    int // segments
@@ -72,7 +72,7 @@ type walk struct {
 
 // misfit is a value that its type does not read, or an unknown field.
 type misfit struct {
-	path   value.Path
+	path   tree.Path
 	shape  schema.Shape
 	node   uint32
 	hidden bool // upstream's strict decoder does not look at it
@@ -92,20 +92,20 @@ func (w *walk) value(of schema.Shape, i uint32, hidden bool) {
 	n := &w.d.Nodes[i]
 	types := of.Types()
 	switch {
-	case n.Kind == value.Null || types == nil && of.Reads(w.d.Raw(i)):
+	case n.Kind == tree.Null || types == nil && of.Reads(w.d.Raw(i)):
 		return
-	case !slices.Contains(types, n.Kind.String()) && (n.Kind != value.Int || !slices.Contains(types, "number")):
+	case !slices.Contains(types, n.Kind.String()) && (n.Kind != tree.Int || !slices.Contains(types, "number")):
 		if !of.Separate() || !of.Reads(w.d.Raw(i)) { // some types ignore wrong values
 			w.add(&w.wrong, of, i, hidden)
 		}
 		return
-	case n.Kind == value.Object:
+	case n.Kind == tree.Object:
 		hidden = hidden || of.Separate()
 		for c := n.First; c != 0; c = w.d.Nodes[c].Next {
 			key := w.d.Key(c)
-			child, step := of.Child(key), value.Entry(key)
+			child, step := of.Child(key), tree.Entry(key)
 			if of.HasFields() {
-				step = value.Name(key)
+				step = tree.Name(key)
 			}
 			w.path = append(w.path, step)
 			if child.Known() {
@@ -115,10 +115,10 @@ func (w *walk) value(of schema.Shape, i uint32, hidden bool) {
 			}
 			w.path = w.path[:len(w.path)-1]
 		}
-	case n.Kind == value.Array:
+	case n.Kind == tree.Array:
 		hidden = hidden || of.Separate()
 		for c := n.First; c != 0; c = w.d.Nodes[c].Next {
-			w.path = append(w.path, value.At(int(w.d.Nodes[c].Key)))
+			w.path = append(w.path, tree.At(int(w.d.Nodes[c].Key)))
 			w.value(of.Items(), c, hidden)
 			w.path = w.path[:len(w.path)-1]
 		}
@@ -148,7 +148,7 @@ func (s *Source) Undecodable(e *DecodeError) (found []violation.Violation) {
 	}
 	v := violation.Reason(violation.Decode, violation.TypeDecode, "", "a value cannot be read", nil)
 	switch {
-	case s.Unread != (value.Position{}):
+	case s.Unread != (tree.Position{}):
 		v.Detail, v.Position = "a number is out of range", s.Unread
 	case s.Root != 0:
 		v.Position = s.Doc.PositionAt(nil)
@@ -158,17 +158,17 @@ func (s *Source) Undecodable(e *DecodeError) (found []violation.Violation) {
 
 // UnreadableType says why apiVersion and kind of a manifest cannot be read, with the position of the value. The text is
 // empty if the reason is another one.
-func (s *Source) UnreadableType() (text string, at value.Position) {
+func (s *Source) UnreadableType() (text string, at tree.Position) {
 	if s.Root == 0 {
 		return "", at
 	}
-	if kind := s.Doc.Nodes[s.Root].Kind; kind != value.Object {
+	if kind := s.Doc.Nodes[s.Root].Kind; kind != tree.Object {
 		return "must be an object, not " + kindText(kind.String()), s.Doc.PositionAt(nil)
 	}
 	for _, name := range []string{"apiVersion", "kind"} {
 		c := s.Doc.Field(s.Root, name)
-		if kind := s.Doc.Nodes[c].Kind; c != 0 && kind != value.String && kind != value.Null {
-			at = s.Doc.PositionAt(value.Path{value.Name(name)})
+		if kind := s.Doc.Nodes[c].Kind; c != 0 && kind != tree.String && kind != tree.Null {
+			at = s.Doc.PositionAt(tree.Path{tree.Name(name)})
 			return name + " must be a string, not " + kindText(kind.String()), at
 		}
 	}
@@ -176,7 +176,7 @@ func (s *Source) UnreadableType() (text string, at value.Position) {
 }
 
 // wrongText says what a value must be and what it is.
-func wrongText(d *value.Doc, m *misfit) string {
+func wrongText(d *tree.Doc, m *misfit) string {
 	n := &d.Nodes[m.node]
 	var wanted []string
 	for _, t := range m.shape.Types() {
@@ -186,13 +186,13 @@ func wrongText(d *value.Doc, m *misfit) string {
 	switch bits := m.shape.Bits(); {
 	case len(wanted) == 0:
 		return "has a wrong format"
-	case bits > 0 && n.Kind == value.Float:
+	case bits > 0 && n.Kind == tree.Float:
 		return must + ", not " + shortText(d, m.node)
-	case bits > 0 && n.Kind == value.Int:
+	case bits > 0 && n.Kind == tree.Int:
 		return fmt.Sprintf("%s of %d bits", must, bits)
-	case n.Kind == value.String && m.shape.Bytes():
+	case n.Kind == tree.String && m.shape.Bytes():
 		return "must be text in base64"
-	case n.Kind == value.String && slices.Contains(wanted, "a string"):
+	case n.Kind == tree.String && slices.Contains(wanted, "a string"):
 		return must + " of another format: " + shortText(d, m.node) + " cannot be read"
 	}
 	return must + ", not " + kindText(n.Kind.String())
@@ -210,7 +210,7 @@ func kindText(t string) string {
 }
 
 // shortText returns the text of a value, shortened.
-func shortText(d *value.Doc, node uint32) string {
+func shortText(d *tree.Doc, node uint32) string {
 	const longest = 40
 	if text := string(d.AppendJSON(nil, node)); len(text) <= longest {
 		return text
@@ -275,7 +275,7 @@ func (s *Source) strict(m *Manifest) (strict, unseen []violation.Warning) {
 // request asks for strict validation. It is nil without such fields.
 func (m *Manifest) StrictError(s *Source) error {
 	var errs []error
-	for duplicate := range s.Doc.Duplicates(value.Request) {
+	for duplicate := range s.Doc.Duplicates(tree.Request) {
 		if s.YAML && !slices.Contains(m.Strict, duplicate.Text) { // m.Strict has the duplicates of JSON
 			errs = append(errs, errors.New(duplicate.Text))
 		}
@@ -298,13 +298,13 @@ const mostStrict = 100
 
 // duplicates returns a warning for each key that is set again.
 func (s *Source) duplicates() (all []violation.Warning) {
-	for d := range s.Doc.Duplicates(value.Request) {
+	for d := range s.Doc.Duplicates(tree.Request) {
 		texts := strings.Split(d.Text, "\n")
 		if len(texts) > 1 { // of the YAML decoder: a line for each key after the first one
 			texts = texts[1:]
 		}
 		for i, text := range texts {
-			var at value.DuplicatePlace
+			var at tree.DuplicatePlace
 			if i < len(d.Places) {
 				at = d.Places[i]
 			}
@@ -315,7 +315,7 @@ func (s *Source) duplicates() (all []violation.Warning) {
 }
 
 // duplicate returns the warning for a key that is set again.
-func (s *Source) duplicate(text string, at *value.DuplicatePlace) violation.Warning {
+func (s *Source) duplicate(text string, at *tree.DuplicatePlace) violation.Warning {
 	r := violation.Warning{Type: violation.TypeDuplicateField, Text: text, Position: at.Position}
 	if at.Path == nil {
 		return r

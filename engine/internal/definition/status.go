@@ -15,8 +15,8 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // DesiredStatus is the part of a CRD's status that its manifest determines. Stored with the manifest, it allows
@@ -37,9 +37,9 @@ type DesiredStatus struct {
 	Approval      *apiextensionsv1.CustomResourceDefinitionCondition `json:"approval,omitempty"`
 }
 
-// NewDesiredStatus returns the DesiredStatus of an accepted CRD. The error is a *value.LimitError if the errors of
+// NewDesiredStatus returns the DesiredStatus of an accepted CRD. The error is a *tree.LimitError if the errors of
 // NonStructural exceed the limits.
-func NewDesiredStatus(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, l value.Limits) (s DesiredStatus, err error) {
+func NewDesiredStatus(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, l tree.Limits) (s DesiredStatus, err error) {
 	s = DesiredStatus{
 		Group: crd.Spec.Group, Names: crd.Spec.Names, InvalidCABundle: invalidCABundle(crd), Approval: approvalCondition(crd),
 	}
@@ -218,10 +218,10 @@ func (s *statusWriter) establish(invalidCABundle bool) {
 }
 
 // nonStructuralCondition returns the condition NonStructuralSchema of an accepted CRD, or nil if the CRD prunes. The
-// message lists all errors in the order of spec.versions. It returns a *value.LimitError if they exceed the limits.
+// message lists all errors in the order of spec.versions. It returns a *tree.LimitError if they exceed the limits.
 // (k8s.io/apiextensions-apiserver/pkg/controller/nonstructuralschema)
 func nonStructuralCondition(
-	ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, l value.Limits,
+	ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, l tree.Limits,
 ) (*apiextensionsv1.CustomResourceDefinitionCondition, error) {
 	if !crd.Spec.PreserveUnknownFields {
 		return nil, nil

@@ -8,7 +8,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // hasUnprunedDefaults reports whether a default of a structural schema has unknown fields, including in metadata. It
@@ -28,7 +28,7 @@ func hasUnpruned(s *schema.Props) bool {
 	if err != nil {
 		return false
 	}
-	c := pruneCheck{d: value.Acquire(), plan: compiled}
+	c := pruneCheck{d: tree.Acquire(), plan: compiled}
 	c.node(s, nil)
 	c.d.Release() // not deferred: after a panic the Doc must not be reused
 	return c.found && !c.impossible
@@ -36,7 +36,7 @@ func hasUnpruned(s *schema.Props) bool {
 
 // pruneCheck prunes each default within an object that has no other fields.
 type pruneCheck struct {
-	d    *value.Doc
+	d    *tree.Doc
 	plan *plan.Plan
 	// found is set if pruning changed a default. impossible is set if no object can contain some default.
 	found, impossible bool
@@ -69,8 +69,8 @@ func (c *pruneCheck) node(s *schema.Props, path []string) {
 // prune checks whether coercion of metadata and pruning change a default.
 func (c *pruneCheck) prune(raw []byte, path []string) {
 	c.d.Reset()
-	root, err := c.d.ParseJSON(plan.Wrap(raw, path, ""), value.Limits{MaxBytes: len(raw) + 1<<20})
-	if err != nil || c.d.Nodes[root].Kind != value.Object {
+	root, err := c.d.ParseJSON(plan.Wrap(raw, path, ""), tree.Limits{MaxBytes: len(raw) + 1<<20})
+	if err != nil || c.d.Nodes[root].Kind != tree.Object {
 		c.impossible = true
 		return
 	}

@@ -31,8 +31,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
 	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Options are the options of Validate.
@@ -41,7 +41,7 @@ type Options struct {
 	// uses those of the release before its own. 0 means 36, as in the API server of the latest release.
 	KubernetesMinor int
 	// Limits bound the errors.
-	Limits value.Limits
+	Limits tree.Limits
 	// Stored is the CRD that the manifest updates, or nil for a creation.
 	Stored *Stored
 	// Shared is reused when the CRD is compiled. Nil means a new one.
@@ -75,7 +75,7 @@ type Result struct {
 	Warnings []Warning
 	// Rules has the rules of each version, by index in spec.versions. An entry is nil if the version has no rules.
 	Rules []*Rules
-	// Err is a *value.LimitError if the errors exceed the limits. Errors is then incomplete and must not be used. The
+	// Err is a *tree.LimitError if the errors exceed the limits. Errors is then incomplete and must not be used. The
 	// same applies if the context has ended.
 	Err error
 }
@@ -160,8 +160,8 @@ func (s *spec) preserves() field.ErrorList {
 		"cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead")}
 }
 
-// fits returns a *value.LimitError if the errors exceed the limits. The schema checks already count theirs.
-func (s *spec) fits(errs field.ErrorList, l value.Limits) error {
+// fits returns a *tree.LimitError if the errors exceed the limits. The schema checks already count theirs.
+func (s *spec) fits(errs field.ErrorList, l tree.Limits) error {
 	if err := s.budget.Err(); err != nil {
 		return err
 	}

@@ -11,14 +11,14 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/sample"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/internal/search"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // aimsAt returns aims at the pointers. Without pointers, it returns aims at the differences of the subjects.
 func aimsAt(ctx context.Context, a, b *Subject, o *Options) (aims []search.Aim, err error) {
 	pointers := o.Pointers
 	if len(pointers) == 0 {
-		nowhere := func(value.Path) *value.Position { return nil }
+		nowhere := func(tree.Path) *tree.Position { return nil }
 		found, err := compare.CRDs(ctx, a.crd, b.crd, compare.Options{Minor: format.LatestMinor, Most: mostChanges,
 			OldPosition: nowhere, NewPosition: nowhere})
 		if err != nil {

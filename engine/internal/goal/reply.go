@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/internal/sample"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Reply is the result of a write with a subject.
@@ -47,7 +47,7 @@ func (r *Reply) HasUnknownAt(pointer string) bool {
 		switch tokens[i] {
 		case "properties":
 			if i++; i < len(tokens) {
-				path += `\.` + regexp.QuoteMeta(value.UnescapePointer(tokens[i]))
+				path += `\.` + regexp.QuoteMeta(tree.UnescapePointer(tokens[i]))
 			}
 		case "items":
 			path += `\[\d+\]`

@@ -16,8 +16,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/internal/search"
 	"github.com/crdeval/crdeval/engine/internal/solve"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Write selects the writes of a search.
@@ -121,7 +121,7 @@ func (s *Subject) body(p search.Pair) []byte {
 				break
 			}
 		}
-		if t != nil && t.Kind == value.Int {
+		if t != nil && t.Kind == tree.Int {
 			replicas = t.Text
 		}
 	}

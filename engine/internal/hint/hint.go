@@ -10,8 +10,8 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/plan"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // The bounds of one document.
@@ -34,22 +34,22 @@ type Finder struct {
 	top    target // of the whole document
 	text   []byte
 	yaml   bool
-	origin *value.Origin
-	limits value.Limits
+	origin *tree.Origin
+	limits tree.Limits
 	stop   *interrupt.Signal
 
 	asked, given, work int
 
-	doc    *value.Doc // the document as it was sent, parsed when it is first needed
+	doc    *tree.Doc // the document as it was sent, parsed when it is first needed
 	root   uint32
-	finder *value.Finder
+	finder *tree.Finder
 }
 
 // New returns a Finder for a document that was validated with a plan. A nil text means that the object was not sent as
 // a document, for example because a patch made it; there are no hints about its values then. The origin is that of the
 // document, or nil. There are no more hints once the signal fires.
 func New(
-	p *plan.Plan, text []byte, yaml bool, origin *value.Origin, limits value.Limits, stop *interrupt.Signal,
+	p *plan.Plan, text []byte, yaml bool, origin *tree.Origin, limits tree.Limits, stop *interrupt.Signal,
 ) *Finder {
 	f := &Finder{stop: stop, text: text, yaml: yaml, origin: origin, limits: limits}
 	if p != nil { // else the version is not known
@@ -67,18 +67,18 @@ func (f *Finder) Close() {
 }
 
 // Removed returns a hint about a pruned field, or nil.
-func (f *Finder) Removed(path value.Path) *violation.Hint {
+func (f *Finder) Removed(path tree.Path) *violation.Hint {
 	return f.ask(path, func() *violation.Hint { return f.unknown(path) })
 }
 
 // Repeated returns a hint about a key that is set again, or nil.
-func (f *Finder) Repeated(path value.Path, at *value.DuplicatePlace) *violation.Hint {
+func (f *Finder) Repeated(path tree.Path, at *tree.DuplicatePlace) *violation.Hint {
 	return f.ask(path, func() *violation.Hint { return Repeated(at) })
 }
 
 // Violation returns a hint about a violation, or nil.
 func (f *Finder) Violation(v *violation.Violation) *violation.Hint {
-	placed := v.Position != (value.Position{})
+	placed := v.Position != (tree.Position{})
 	switch {
 	case v.Repeat != nil:
 		return f.Repeated(v.Path, v.Repeat)
@@ -101,7 +101,7 @@ func (f *Finder) Violation(v *violation.Violation) *violation.Hint {
 }
 
 // ask calls look unless a bound of the document is reached or the path is too long.
-func (f *Finder) ask(path value.Path, look func() *violation.Hint) *violation.Hint {
+func (f *Finder) ask(path tree.Path, look func() *violation.Hint) *violation.Hint {
 	if f.given >= MaxHints || f.asked >= maxAsked || f.work >= maxWork || f.stop.Stopped() {
 		return nil
 	}
@@ -122,18 +122,18 @@ func (f *Finder) ask(path value.Path, look func() *violation.Hint) *violation.Hi
 }
 
 // at returns the node at a path of the document as it was sent, or 0. It parses the document on the first call.
-func (f *Finder) at(path value.Path) uint32 {
+func (f *Finder) at(path tree.Path) uint32 {
 	if f.doc == nil {
 		if f.text == nil {
 			return 0
 		}
-		f.doc = value.Acquire()
+		f.doc = tree.Acquire()
 		f.doc.StopOn(f.stop)
 		var err error
 		if f.yaml {
-			_, _, f.root, err = f.doc.ConvertYAML(f.text, value.Request, f.origin, f.limits)
+			_, _, f.root, err = f.doc.ConvertYAML(f.text, tree.Request, f.origin, f.limits)
 		} else {
-			f.root, err = f.doc.ParseAt(f.text, value.Request, f.origin, f.limits)
+			f.root, err = f.doc.ParseAt(f.text, tree.Request, f.origin, f.limits)
 		}
 		if err != nil {
 			f.Close()

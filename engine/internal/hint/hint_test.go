@@ -14,9 +14,9 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/plan"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/rules"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 const schemaOfTests = `{"type":"object","properties":{
@@ -42,7 +42,7 @@ func planOf(t testing.TB, text string) *plan.Plan {
 }
 
 // pathOf reads a pointer, with indexes where there are numbers.
-func pathOf(pointer string) value.Path {
+func pathOf(pointer string) tree.Path {
 	var field strings.Builder
 	for _, s := range strings.Split(pointer, "/")[1:] {
 		if s != "" && s[0] >= '0' && s[0] <= '9' {
@@ -93,12 +93,12 @@ func TestRemoved(t *testing.T) {
 		{`{}`, "", ""},
 	} {
 		path := pathOf(c.at)
-		f := New(compiled, []byte(c.object), false, nil, value.Limits{}, nil)
+		f := New(compiled, []byte(c.object), false, nil, tree.Limits{}, nil)
 		if got := show(f.Removed(path)); got != c.want {
 			t.Errorf("%s in %s: %s, want %s", c.at, c.object, got, c.want)
 		}
 		f.Close()
-		f = New(compiled, nil, false, nil, value.Limits{}, nil)
+		f = New(compiled, nil, false, nil, tree.Limits{}, nil)
 		f.Removed(path) // of an object that is in no document
 		f.Close()
 	}
@@ -107,19 +107,19 @@ func TestRemoved(t *testing.T) {
 // find returns the hint about a violation at a path of a document.
 func find(t *testing.T, compiled *plan.Plan, object string, yaml bool, at string, err *field.Error) string {
 	t.Helper()
-	d := value.Acquire()
+	d := tree.Acquire()
 	defer d.Release()
 	var parseErr error
 	if yaml {
-		_, parseErr = d.ParseYAML([]byte(object), value.Request, value.Limits{})
+		_, parseErr = d.ParseYAML([]byte(object), tree.Request, tree.Limits{})
 	} else {
-		_, parseErr = d.ParseJSON([]byte(object), value.Limits{})
+		_, parseErr = d.ParseJSON([]byte(object), tree.Limits{})
 	}
 	if parseErr != nil {
 		t.Fatal(parseErr)
 	}
 	v := violation.Of(violation.Schema, err, pathOf(at))
-	f := New(compiled, []byte(object), yaml, nil, value.Limits{}, nil)
+	f := New(compiled, []byte(object), yaml, nil, tree.Limits{}, nil)
 	defer f.Close()
 	v.Position = d.PositionAt(v.Path)
 	return show(f.Violation(&v))
@@ -186,14 +186,14 @@ func TestEnum(t *testing.T) {
 
 // TestNoPosition checks that there is no hint about a value that is not in the document.
 func TestNoPosition(t *testing.T) {
-	f := New(planOf(t, schemaOfTests), []byte(`{"spec":{"replicas":"3","policy":"always"}}`), false, nil, value.Limits{}, nil)
+	f := New(planOf(t, schemaOfTests), []byte(`{"spec":{"replicas":"3","policy":"always"}}`), false, nil, tree.Limits{}, nil)
 	defer f.Close()
 	wrong := violation.Of(violation.Schema, field.TypeInvalid(nil, "string", ""), pathOf("/spec/replicas"))
 	if h := f.Violation(&wrong); h != nil {
 		t.Errorf("%+v", h)
 	}
 	rule := violation.Of(violation.Rules, field.Required(nil, ""), pathOf("/spec/image"))
-	rule.Rule, rule.Position = &rules.Ref{}, value.Position{Line: 1, Column: 1}
+	rule.Rule, rule.Position = &rules.Ref{}, tree.Position{Line: 1, Column: 1}
 	if h := f.Violation(&rule); h != nil {
 		t.Errorf("%+v", h)
 	}
@@ -214,15 +214,15 @@ func TestLongTexts(t *testing.T) {
 
 func TestLongPathsHaveNone(t *testing.T) {
 	long := strings.Repeat("x", longestPath)
-	path := value.Path{value.Name("spec"), value.Name(long)}
-	f := New(planOf(t, schemaOfTests), nil, false, nil, value.Limits{}, nil)
+	path := tree.Path{tree.Name("spec"), tree.Name(long)}
+	f := New(planOf(t, schemaOfTests), nil, false, nil, tree.Limits{}, nil)
 	if h := f.Removed(path); h != nil {
 		t.Errorf("%+v", h)
 	}
 	path = pathOf("/spec/replica")
 	done := make(chan struct{})
 	close(done)
-	if h := New(planOf(t, schemaOfTests), nil, false, nil, value.Limits{}, interrupt.On(done)).Removed(path); h != nil {
+	if h := New(planOf(t, schemaOfTests), nil, false, nil, tree.Limits{}, interrupt.On(done)).Removed(path); h != nil {
 		t.Errorf("after an interrupt: %+v", h)
 	}
 	for i := range 2 * MaxHints {
@@ -244,13 +244,13 @@ func FuzzHints(f *testing.F) {
 		path := pathOf("/" + strings.TrimPrefix(at, "/"))
 		errs := []*field.Error{field.TypeInvalid(nil, bad, "must be of type "+bad), field.NotSupported(nil, bad, []string{"red", at}), field.Required(nil, bad)}
 		v := violation.Of(violation.Schema, errs[int(what)%len(errs)], path)
-		limits := value.Limits{MaxBytes: 1 << 16, MaxDepth: 100}
+		limits := tree.Limits{MaxBytes: 1 << 16, MaxDepth: 100}
 		ask := func() (texts []string) {
-			d := value.Acquire()
+			d := tree.Acquire()
 			defer d.Release()
 			var err error
 			if yaml {
-				_, err = d.ParseYAML([]byte(object), value.Request, limits)
+				_, err = d.ParseYAML([]byte(object), tree.Request, limits)
 			} else {
 				_, err = d.ParseJSON([]byte(object), limits)
 			}
@@ -299,11 +299,11 @@ func TestWorkIsBounded(t *testing.T) {
 			values = append(values, strconv.Quote(w))
 		}
 		compiled := planOf(t, `{"type":"object","properties":{"e":{"type":"string","enum":[`+strings.Join(values, ",")+`]},"spec":{"type":"object","properties":{`+strings.Join(properties, ",")+`}}}}`)
-		f := New(compiled, []byte(`{"e":"specification"}`), false, nil, value.Limits{}, nil)
+		f := New(compiled, []byte(`{"e":"specification"}`), false, nil, tree.Limits{}, nil)
 		enum := violation.Of(violation.Schema, field.NotSupported(nil, "specification", values), pathOf("/e"))
-		enum.Position = value.Position{Line: 1, Column: 6, Offset: 5}
+		enum.Position = tree.Position{Line: 1, Column: 6, Offset: 5}
 		for i := range 100 {
-			f.Removed(value.Path{value.Name("spec"), value.Name(word(i) + "y")})
+			f.Removed(tree.Path{tree.Name("spec"), tree.Name(word(i) + "y")})
 			f.Violation(&enum)
 		}
 		if over := f.work - maxWork; over < 0 || over > most {

@@ -5,13 +5,13 @@ import (
 	"strconv"
 
 	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // ForCRD returns a Finder for the manifest of a CRD, whose tree is at root in d. of is the Go type of the CRD. The
 // Finder is valid as long as d is, and needs no Close. root can be 0; there are no hints about values then.
-func ForCRD(d *value.Doc, root uint32, of schema.Shape, text []byte, yaml bool) *Finder {
+func ForCRD(d *tree.Doc, root uint32, of schema.Shape, text []byte, yaml bool) *Finder {
 	f := &Finder{top: target{api: of}}
 	if root != 0 {
 		f.text, f.yaml, f.doc, f.root, f.finder = text, yaml, d, root, d.Finder()
@@ -36,25 +36,25 @@ func (f *Finder) manifest(v *violation.Violation, offset int) *violation.Hint {
 		return nil
 	}
 	of := target{given: &given{enum: f.values(f.doc.Field(s, "enum"))}}
-	if t := f.doc.Field(s, "type"); f.doc.Nodes[t].Kind == value.String {
+	if t := f.doc.Field(s, "type"); f.doc.Nodes[t].Kind == tree.String {
 		of.given.types = []string{f.doc.Str(t)}
 	}
 	return f.ofScalar(of, node, offset)
 }
 
 // EnumValue returns a hint about a value of an enum that is not of a type of its schema, or nil.
-func (f *Finder) EnumValue(path value.Path, types []string, at value.Position) *violation.Hint {
+func (f *Finder) EnumValue(path tree.Path, types []string, at tree.Position) *violation.Hint {
 	return f.ask(path, func() *violation.Hint { return f.converted(f.at(path), f.index(at), types) })
 }
 
 // isSchema reports whether the values at a path are schemas of a CRD.
-func (f *Finder) isSchema(path value.Path) bool {
+func (f *Finder) isSchema(path tree.Path) bool {
 	t := f.target(path)
 	return t.api.Known() && t.declares("x-kubernetes-validations")
 }
 
 // keyword returns a hint about a keyword of a schema whose value has a wrong type.
-func (f *Finder) keyword(path value.Path, node uint32) *violation.Hint {
+func (f *Finder) keyword(path tree.Path, node uint32) *violation.Hint {
 	d, n := f.doc, &f.doc.Nodes[node]
 	if f.target(path).api.Bytes() {
 		return &violation.Hint{Text: "write the bytes in base64, or remove the field if a controller sets it later"}
@@ -64,23 +64,23 @@ func (f *Finder) keyword(path value.Path, node uint32) *violation.Hint {
 		return nil
 	}
 	switch {
-	case key == "required" && (n.Kind == value.True || n.Kind == value.False):
+	case key == "required" && (n.Kind == tree.True || n.Kind == tree.False):
 		text := "required is a list of names of properties"
 		if k := len(parent) - 1; k > 0 && !parent[k].IsIndex() && parent[k-1].Key() == "properties" {
 			text += " in the schema of the parent"
-			if n.Kind == value.True {
+			if n.Kind == tree.True {
 				text += ": add " + strconv.Quote(parent[k].Key()) + " to its list, and remove this"
 			}
 		}
 		return &violation.Hint{Text: text}
-	case key == "type" && n.Kind == value.Array:
+	case key == "type" && n.Kind == tree.Array:
 		return f.listOfTypes(node)
 	case key == "exclusiveMinimum" || key == "exclusiveMaximum":
 		bound := "minimum"
 		if key == "exclusiveMaximum" {
 			bound = "maximum"
 		}
-		if n.Kind == value.Int || n.Kind == value.Float {
+		if n.Kind == tree.Int || n.Kind == tree.Float {
 			number := string(d.AppendJSON(nil, node))
 			return &violation.Hint{Text: key + " is true or false: use " + bound + ": " + number + " and " + key + ": true"}
 		}
@@ -89,7 +89,7 @@ func (f *Finder) keyword(path value.Path, node uint32) *violation.Hint {
 }
 
 // unknownKeyword returns a hint about a member of a schema that is not a keyword of CRDs.
-func (f *Finder) unknownKeyword(path value.Path) *violation.Hint {
+func (f *Finder) unknownKeyword(path tree.Path) *violation.Hint {
 	parent, key, node := path[:len(path)-1], path[len(path)-1].Key(), f.at(path)
 	if node == 0 || !f.isSchema(parent) {
 		return nil
@@ -97,10 +97,10 @@ func (f *Finder) unknownKeyword(path value.Path) *violation.Hint {
 	switch d := f.doc; {
 	case key == "const":
 		return &violation.Hint{Text: "use an enum with one value: enum: [" + string(d.AppendJSON(nil, node)) + "]",
-			Pointer: parent.With(value.Name("enum")).Pointer()}
-	case d.Nodes[node].Kind == value.Object && d.Field(node, "type") != 0:
+			Pointer: parent.With(tree.Name("enum")).Pointer()}
+	case d.Nodes[node].Kind == tree.Object && d.Field(node, "type") != 0:
 		return &violation.Hint{Text: "did you mean a property? Properties are declared in " + strconv.Quote("properties"),
-			Pointer: parent.With(value.Name("properties"), value.Name(key)).Pointer()}
+			Pointer: parent.With(tree.Name("properties"), tree.Name(key)).Pointer()}
 	}
 	return nil
 }
@@ -111,9 +111,9 @@ func (f *Finder) listOfTypes(node uint32) *violation.Hint {
 	var types []string
 	for c := d.Nodes[node].First; c != 0; c = d.Nodes[c].Next {
 		switch d.Nodes[c].Kind {
-		case value.Null:
+		case tree.Null:
 			types = append(types, "null")
-		case value.String:
+		case tree.String:
 			types = append(types, d.Str(c))
 		default:
 			return nil
@@ -130,7 +130,7 @@ func (f *Finder) listOfTypes(node uint32) *violation.Hint {
 }
 
 // schemaOfDefault returns the schema of a value in a default, or 0.
-func (f *Finder) schemaOfDefault(path value.Path) uint32 {
+func (f *Finder) schemaOfDefault(path tree.Path) uint32 {
 	for k, s := range path {
 		if s.Key() != "default" || !f.isSchema(path[:k]) {
 			continue
@@ -152,7 +152,7 @@ func (f *Finder) schemaOfDefault(path value.Path) uint32 {
 
 // values returns the elements of a list.
 func (f *Finder) values(list uint32) (values []any) {
-	if f.doc.Nodes[list].Kind != value.Array {
+	if f.doc.Nodes[list].Kind != tree.Array {
 		return nil
 	}
 	for c := f.doc.Nodes[list].First; c != 0; c = f.doc.Nodes[c].Next {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // podFields are the fields of a PodSpec and of a Container: many names, some of them near to each other.
@@ -27,8 +27,8 @@ func TestTypos(t *testing.T) {
 	plan := planOf(t, `{"type":"object","properties":{"spec":{"type":"object","properties":{`+strings.Join(properties, ",")+`}}}}`)
 	r := rand.New(rand.NewPCG(1, 2))
 	hint := func(key string) string {
-		f := New(plan, nil, false, nil, value.Limits{}, nil)
-		if h := f.Removed(value.Path{value.Name("spec"), value.Name(key)}); h != nil {
+		f := New(plan, nil, false, nil, tree.Limits{}, nil)
+		if h := f.Removed(tree.Path{tree.Name("spec"), tree.Name(key)}); h != nil {
 			return strings.TrimPrefix(h.Pointer, "/spec/")
 		}
 		return ""

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Repeated returns a hint about a key that is set again, or nil if the first one is not known.
-func Repeated(at *value.DuplicatePlace) *violation.Hint {
-	if len(at.Path) == 0 || at.Before == (value.Position{}) {
+func Repeated(at *tree.DuplicatePlace) *violation.Hint {
+	if len(at.Path) == 0 || at.Before == (tree.Position{}) {
 		return nil
 	}
 	key := strconv.Quote(at.Path[len(at.Path)-1].Key())

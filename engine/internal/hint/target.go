@@ -9,7 +9,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // target describes the values at a path: by a node of the schema or, for metadata and for CRDs, by a Go type of the
@@ -34,7 +34,7 @@ var objectMeta = schema.ShapeOf(reflect.TypeFor[metav1.ObjectMeta]())
 var resourceFields = []string{"apiVersion", "kind", "metadata"}
 
 // target returns the target at a path.
-func (f *Finder) target(path value.Path) target {
+func (f *Finder) target(path tree.Path) target {
 	t := f.top
 	for _, s := range path {
 		if s.IsIndex() {
@@ -152,7 +152,7 @@ func isEnum(n *plan.Node) bool {
 func (f *Finder) contains(enum []any, json []byte) bool {
 	f.work += 4 * len(enum)
 	return len(enum) == 0 || slices.ContainsFunc(enum, func(one any) bool {
-		return bytes.Equal(value.AppendAny(nil, one), json)
+		return bytes.Equal(tree.AppendAny(nil, one), json)
 	})
 }
 

@@ -4,12 +4,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // unknown suggests a field for one that the schema does not declare.
-func (f *Finder) unknown(path value.Path) *violation.Hint {
+func (f *Finder) unknown(path tree.Path) *violation.Hint {
 	if len(path) == 0 || path[len(path)-1].IsIndex() {
 		return nil
 	}
@@ -31,16 +31,16 @@ func (f *Finder) unknown(path value.Path) *violation.Hint {
 	if best < 0 {
 		return f.unknownKeyword(path)
 	}
-	if f.at(parent.With(value.Name(names[best]))) != 0 || f.competes(parent, here, key, names[best]) {
+	if f.at(parent.With(tree.Name(names[best]))) != 0 || f.competes(parent, here, key, names[best]) {
 		return nil
 	}
-	pointer := parent.With(value.Name(names[best])).Pointer()
+	pointer := parent.With(tree.Name(names[best])).Pointer()
 	return &violation.Hint{Text: "did you mean " + strconv.Quote(names[best]) + "?", Pointer: pointer}
 }
 
 // competes reports whether the object at a path has another unknown field that can mean the same one. A document that
 // follows the hints about both would have that field twice.
-func (f *Finder) competes(parent value.Path, here target, key, meant string) bool {
+func (f *Finder) competes(parent tree.Path, here target, key, meant string) bool {
 	object := f.at(parent)
 	if object == 0 {
 		return false
@@ -55,7 +55,7 @@ func (f *Finder) competes(parent value.Path, here target, key, meant string) boo
 }
 
 // unquoted returns a hint about a key that YAML 1.1 reads as a boolean, a number or null: y is true, and 1.10 is 1.1.
-func (f *Finder) unquoted(path value.Path, here target) *violation.Hint {
+func (f *Finder) unquoted(path tree.Path, here target) *violation.Hint {
 	source, node := f.source(), f.at(path)
 	if source == nil || node == 0 {
 		return nil
@@ -70,12 +70,12 @@ func (f *Finder) unquoted(path value.Path, here target) *violation.Hint {
 	if !found || sent == "" || sent == key || strings.ContainsAny(sent, "\"'\n") {
 		return nil
 	}
-	if f.at(path[:len(path)-1].With(value.Name(sent))) != 0 {
+	if f.at(path[:len(path)-1].With(tree.Name(sent))) != 0 {
 		return nil // the object has the quoted key too
 	}
 	h := &violation.Hint{Text: "YAML 1.1 reads the key " + sent + " as " + key + ": quote it, " + strconv.Quote(sent)}
 	if here.declares(sent) {
-		h.Pointer = path[:len(path)-1].With(value.Name(sent)).Pointer()
+		h.Pointer = path[:len(path)-1].With(tree.Name(sent)).Pointer()
 	}
 	return h
 }
@@ -84,7 +84,7 @@ func (f *Finder) unquoted(path value.Path, here target) *violation.Hint {
 const longestKey = 64
 
 // above looks for a declared field of the name one level up that the object does not have.
-func (f *Finder) above(parent value.Path, key string) *violation.Hint {
+func (f *Finder) above(parent tree.Path, key string) *violation.Hint {
 	up := parent
 	for len(up) > 0 && up[len(up)-1].IsIndex() {
 		up = up[:len(up)-1]
@@ -93,7 +93,7 @@ func (f *Finder) above(parent value.Path, key string) *violation.Hint {
 		return nil
 	}
 	up = up[:len(up)-1]
-	to := up.With(value.Name(key))
+	to := up.With(tree.Name(key))
 	if !f.target(up).declares(key) || f.at(to) != 0 {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (f *Finder) above(parent value.Path, key string) *violation.Hint {
 }
 
 // in names the object at a path.
-func in(path value.Path) string {
+func in(path tree.Path) string {
 	if len(path) == 0 {
 		return "at the root of the object"
 	}
@@ -112,7 +112,7 @@ func in(path value.Path) string {
 const mostNamed = 3
 
 // below looks one level down for objects that declare a field of the name and do not have it.
-func (f *Finder) below(parent value.Path, here target, key string) *violation.Hint {
+func (f *Finder) below(parent tree.Path, here target, key string) *violation.Hint {
 	h := &violation.Hint{}
 	var texts []string
 	for _, name := range here.names() {
@@ -126,8 +126,8 @@ func (f *Finder) below(parent value.Path, here target, key string) *violation.Hi
 		if !child.declares(key) {
 			continue
 		}
-		at := parent.With(value.Name(name))
-		if to := at.With(value.Name(key)); inItems { // no pointer: it is unknown which item is meant
+		at := parent.With(tree.Name(name))
+		if to := at.With(tree.Name(key)); inItems { // no pointer: it is unknown which item is meant
 			texts = append(texts, "in the items of "+at.Dotted())
 		} else if f.at(to) == 0 {
 			texts, h.Pointer = append(texts, in(at)), to.Pointer()

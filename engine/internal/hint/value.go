@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // suggest returns the hint to use a value instead. The text is the value between prefix and suffix.
@@ -17,7 +17,7 @@ func suggest(meant []byte, prefix, suffix string) *violation.Hint {
 }
 
 // value suggests a value for one that is of a wrong type or not in the enum. Both violations of a value get the same hint.
-func (f *Finder) value(path value.Path, offset int) *violation.Hint {
+func (f *Finder) value(path tree.Path, offset int) *violation.Hint {
 	t, node := f.target(path), f.at(path)
 	if node == 0 || !t.known() {
 		return nil
@@ -28,7 +28,7 @@ func (f *Finder) value(path value.Path, offset int) *violation.Hint {
 // ofTarget suggests a valid value for a node.
 func (f *Finder) ofTarget(t target, node uint32, offset int) *violation.Hint {
 	d := f.doc
-	if n := &d.Nodes[node]; n.Kind == value.Array {
+	if n := &d.Nodes[node]; n.Kind == tree.Array {
 		if n.Live != 1 {
 			return nil
 		}
@@ -74,7 +74,7 @@ func (f *Finder) ofValues(t target, node uint32, offset int) *violation.Hint {
 	for _, one := range values {
 		text, isText := one.(string)
 		if !isText {
-			text = string(value.AppendAny(nil, one))
+			text = string(tree.AppendAny(nil, one))
 		}
 		if f.work += 4 + len(text)/16; f.work >= maxWork {
 			return nil
@@ -85,12 +85,12 @@ func (f *Finder) ofValues(t target, node uint32, offset int) *violation.Hint {
 	if best < 0 {
 		return nil
 	}
-	meant := value.AppendAny(nil, values[best])
+	meant := tree.AppendAny(nil, values[best])
 	if !f.allows(t, meant) {
 		return nil
 	}
 	_, isText := values[best].(string)
-	switch wasText := f.doc.Nodes[node].Kind == value.String; {
+	switch wasText := f.doc.Nodes[node].Kind == tree.String; {
 	case isText && !wasText:
 		return suggest(meant, f.misread(node, sent)+"did you mean ", ", in quotes?")
 	case wasText && !isText:
@@ -102,7 +102,7 @@ func (f *Finder) ofValues(t target, node uint32, offset int) *violation.Hint {
 // misread returns the beginning of a hint about another word than true or false that YAML 1.1 reads as a boolean, or "".
 func (f *Finder) misread(node uint32, sent string) string {
 	kind, boolean := f.doc.Nodes[node].Kind, booleanOf(sent)
-	if kind != value.True && kind != value.False || strings.EqualFold(sent, boolean) {
+	if kind != tree.True && kind != tree.False || strings.EqualFold(sent, boolean) {
 		return ""
 	}
 	return "YAML takes " + sent + " for " + boolean + ": "
@@ -119,11 +119,11 @@ func (f *Finder) converted(node uint32, offset int, types []string) *violation.H
 	bare := strings.TrimSpace(sent)
 	boolean := booleanOf(bare)
 	switch {
-	case kind == value.String && (wants("integer") && isNumber(bare, new(int64)) || wants("number") && isNumber(bare, new(float64))):
+	case kind == tree.String && (wants("integer") && isNumber(bare, new(int64)) || wants("number") && isNumber(bare, new(float64))):
 		return suggest([]byte(bare), "did you mean the number ", ", without quotes?")
-	case kind == value.String && wants("boolean") && boolean != "":
+	case kind == tree.String && wants("boolean") && boolean != "":
 		return suggest([]byte(boolean), "did you mean ", ", without quotes?")
-	case kind == value.String:
+	case kind == tree.String:
 	case wants("string"):
 		return suggest(strconv.AppendQuote(nil, sent), f.misread(node, sent)+"did you mean ", ", in quotes?")
 	case wants("boolean") && boolean != "":
@@ -151,9 +151,9 @@ func isNumber(s string, n any) bool { return s != "null" && json.Unmarshal([]byt
 func (f *Finder) scalar(node uint32, offset int) (string, bool) {
 	d := f.doc
 	switch d.Nodes[node].Kind {
-	case value.String:
+	case tree.String:
 		return d.Str(node), true
-	case value.Array, value.Object, value.Null:
+	case tree.Array, tree.Object, tree.Null:
 		return "", false
 	}
 	if text := f.source(); 0 <= offset && offset < len(text) {
@@ -176,7 +176,7 @@ func (f *Finder) source() []byte {
 }
 
 // index returns the index in source of a position.
-func (f *Finder) index(p value.Position) int {
+func (f *Finder) index(p tree.Position) int {
 	if f.origin == nil {
 		return p.Offset
 	}

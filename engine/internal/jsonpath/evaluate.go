@@ -4,7 +4,7 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Evaluation evaluates paths over one tree. items holds the value lists of all steps one after another; a list is a
@@ -13,7 +13,7 @@ import (
 // Members of objects come in document order. Upstream uses the random order of a Go map, so the result is one of
 // upstream's possible results.
 type Evaluation struct {
-	d     *value.Doc
+	d     *tree.Doc
 	path  *Path
 	state *RangeState
 	stop  *interrupt.Signal
@@ -68,7 +68,7 @@ func (w *Evaluation) push(it Value) bool {
 
 // member returns a member of an object, or 0.
 func (w *Evaluation) member(object uint32, name string) uint32 {
-	if w.d.Nodes[object].Kind != value.Object || !w.Visit(1+w.d.Len(object)/MembersPerVisit) {
+	if w.d.Nodes[object].Kind != tree.Object || !w.Visit(1+w.d.Len(object)/MembersPerVisit) {
 		return 0
 	}
 	return w.d.Field(object, name)
@@ -155,7 +155,7 @@ func (w *Evaluation) text(it Value) (string, bool) {
 	if n, ok := it.literal.(*jsonpath.TextNode); ok {
 		return n.Text, true
 	}
-	if it.made == 0 && w.d.Nodes[it.Node].Kind == value.String {
+	if it.made == 0 && w.d.Nodes[it.Node].Kind == tree.String {
 		return w.d.Str(it.Node), true
 	}
 	return "", false
@@ -170,10 +170,10 @@ func (w *Evaluation) slices(n *jsonpath.ArrayNode, lo, hi int) (from, to int, ok
 			w.Ended = Panics // upstream calls a method of an invalid reflect.Value
 			return lo, hi, false
 		}
-		if it.made == 0 && w.d.Nodes[it.Node].Kind == value.Null {
+		if it.made == 0 && w.d.Nodes[it.Node].Kind == tree.Null {
 			continue
 		}
-		if it.made != 0 || w.d.Nodes[it.Node].Kind != value.Array {
+		if it.made != 0 || w.d.Nodes[it.Node].Kind != tree.Array {
 			return lo, hi, false
 		}
 		first, last, none, ok := extent(n, w.d.Len(it.Node))
@@ -258,7 +258,7 @@ func (w *Evaluation) union(n *jsonpath.UnionNode, lo, hi int) (from, to int, ok 
 }
 
 // Begin starts the evaluation of paths over one tree with a common budget of visits. The signal may be nil.
-func (w *Evaluation) Begin(d *value.Doc, s *interrupt.Signal, visits int) {
+func (w *Evaluation) Begin(d *tree.Doc, s *interrupt.Signal, visits int) {
 	w.d, w.stop, w.left, w.Ended = d, s, visits, Continues
 }
 

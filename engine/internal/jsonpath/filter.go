@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/client-go/util/jsonpath"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // filter appends the list elements that pass. It fails for values that are not lists, including null.
@@ -13,7 +13,7 @@ func (w *Evaluation) filter(n *jsonpath.FilterNode, lo, hi int) (from, to int, o
 	from = len(w.items)
 	for k := lo; k < hi; k++ {
 		it := w.items[k]
-		if it.made != 0 || w.d.Nodes[it.Node].Kind != value.Array {
+		if it.made != 0 || w.d.Nodes[it.Node].Kind != tree.Array {
 			return lo, hi, false
 		}
 		for c := w.d.Nodes[it.Node].First; c != 0; c = w.d.Nodes[c].Next {
@@ -91,7 +91,7 @@ func (w *Evaluation) memberPasses(n *jsonpath.FilterNode, element Value) (pass b
 	switch {
 	case c == 0:
 		return false, none, true
-	case w.d.Nodes[c].Kind != value.String:
+	case w.d.Nodes[c].Kind != tree.String:
 		return false, withResults, true // only strings compare with a string
 	}
 	return w.d.Str(c) == text.Text, none, true

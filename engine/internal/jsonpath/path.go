@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/client-go/util/jsonpath"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Path is a parsed JSONPath of a column.
@@ -112,13 +112,13 @@ func (w *Evaluation) Scalar(v Value) Scalar {
 		return Scalar{}
 	}
 	switch kind := w.d.Nodes[v.Node].Kind; kind {
-	case value.False, value.True:
-		return Scalar{Kind: Bool, Bool: kind == value.True}
-	case value.Int:
+	case tree.False, tree.True:
+		return Scalar{Kind: Bool, Bool: kind == tree.True}
+	case tree.Int:
 		return Scalar{Kind: Int, Int: w.d.Int(v.Node)}
-	case value.Float:
+	case tree.Float:
 		return Scalar{Kind: Float, Float: w.d.Float(v.Node)}
-	case value.String:
+	case tree.String:
 		return Scalar{Kind: String, Text: w.d.Str(v.Node)}
 	}
 	return Scalar{}

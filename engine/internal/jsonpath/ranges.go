@@ -1,6 +1,6 @@
 package jsonpath
 
-import "github.com/crdeval/crdeval/engine/value"
+import "github.com/crdeval/crdeval/engine/internal/tree"
 
 // RangeState is the state of {range} and {end} in upstream's evaluator. Upstream does not reset it when an evaluation
 // ends or fails. So one object can change the columns of the next, and a server's response depends on earlier requests.
@@ -79,7 +79,7 @@ func (w *Evaluation) each(block, lo, hi int, f *found) bool {
 		case it.made == madeNothing:
 			w.Ended = Panics // upstream calls a method of an invalid reflect.Value
 			return false
-		case it.made == 0 && w.d.Nodes[it.Node].Kind == value.Null:
+		case it.made == 0 && w.d.Nodes[it.Node].Kind == tree.Null:
 			it = Value{made: madeNothing}
 		}
 		more, ok := w.find(it)

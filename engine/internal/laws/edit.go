@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/internal/sample"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // mostChanges bounds the attempts to find a valid change of an object.
@@ -133,7 +133,7 @@ type additions struct {
 
 // addition is a value that one object has and another lacks.
 type addition struct {
-	path value.Path
+	path tree.Path
 	// id is the path with the keys of items instead of their indexes. Each step begins with separator.
 	id   string
 	node uint32
@@ -146,31 +146,31 @@ const (
 )
 
 // compare collects the values of b that a lacks. It returns the first value of a that is absent or different in b.
-func (x *additions) compare(a tree, i uint32, b tree, j uint32, at value.Path, id string) *difference {
+func (x *additions) compare(a objectTree, i uint32, b objectTree, j uint32, at tree.Path, id string) *difference {
 	m, n := &a.Nodes[i], &b.Nodes[j]
 	switch {
-	case m.Kind == value.Object && n.Kind == value.Object:
+	case m.Kind == tree.Object && n.Kind == tree.Object:
 		for c := m.First; c != 0; c = a.Nodes[c].Next {
 			name := strings.Clone(a.Key(c))
 			e := b.Field(j, name)
 			if e == 0 {
-				return &difference{at.With(value.Name(name)), shown(a, c), ""}
+				return &difference{at.With(tree.Name(name)), shown(a, c), ""}
 			}
-			if d := x.compare(a, c, b, e, at.With(value.Name(name)), id+separator+name); d != nil {
+			if d := x.compare(a, c, b, e, at.With(tree.Name(name)), id+separator+name); d != nil {
 				return d
 			}
 		}
 		for e := n.First; e != 0; e = b.Nodes[e].Next {
 			if name := strings.Clone(b.Key(e)); a.Field(i, name) == 0 {
-				x.list = append(x.list, addition{at.With(value.Name(name)), id + separator + name, e})
+				x.list = append(x.list, addition{at.With(tree.Name(name)), id + separator + name, e})
 			}
 		}
 		return nil
-	case m.Kind == value.Array && n.Kind == value.Array && m.Live == n.Live:
+	case m.Kind == tree.Array && n.Kind == tree.Array && m.Live == n.Live:
 		keys := x.from.Generator.ListKeys(at)
 		c, e, k := m.First, n.First, 0
 		for ; c != 0; c, e, k = a.Nodes[c].Next, b.Nodes[e].Next, k+1 {
-			if d := x.compare(a, c, b, e, at.With(value.At(k)), id+separator+item+identity(a, c, keys)); d != nil {
+			if d := x.compare(a, c, b, e, at.With(tree.At(k)), id+separator+item+identity(a, c, keys)); d != nil {
 				return d
 			}
 		}
@@ -180,7 +180,7 @@ func (x *additions) compare(a tree, i uint32, b tree, j uint32, at value.Path, i
 }
 
 // identity returns the keys of an element of a list.
-func identity(t tree, i uint32, keys []string) string {
+func identity(t objectTree, i uint32, keys []string) string {
 	var text []byte
 	for _, name := range keys {
 		if c := t.Field(i, name); c != 0 {
@@ -192,7 +192,7 @@ func identity(t tree, i uint32, keys []string) string {
 }
 
 // allows reports whether an addition n in p is one of x, or is below one. The values of x are in a.
-func (x *additions) allows(a, p tree, n addition) bool {
+func (x *additions) allows(a, p objectTree, n addition) bool {
 	for _, k := range x.list {
 		rest, below := strings.CutPrefix(n.id, k.id)
 		if !below || rest != "" && !strings.HasPrefix(rest, separator) {
@@ -214,7 +214,7 @@ func (x *additions) allows(a, p tree, n addition) bool {
 
 // standsAlone reports whether an added value depends on annotations even without a change: an object that has nothing
 // else at this path loses the path without them. The other version then has no field that a client could remove.
-func (t *tester) standsAlone(tr *trial, p tree, n addition) bool {
+func (t *tester) standsAlone(tr *trial, p objectTree, n addition) bool {
 	o := parse(tr.object)
 	defer o.Release()
 	steps := strings.Split(n.id, separator)[1:]
@@ -225,7 +225,7 @@ func (t *tester) standsAlone(tr *trial, p tree, n addition) bool {
 	if i == 0 {
 		return false
 	}
-	v, err := o.Parse(p.AppendJSON(nil, n.node), value.Arena, value.Limits{})
+	v, err := o.Parse(p.AppendJSON(nil, n.node), tree.Arena, tree.Limits{})
 	if err != nil {
 		return false
 	}
@@ -257,14 +257,14 @@ func (t *tester) has(object []byte, id string) bool {
 
 // lost returns a stashed value that is not restored: p lacks it, although its parent exists in q, the object without
 // the annotation. i is the stashed value in a.
-func (t *tester) lost(a tree, i uint32, q, p tree, path value.Path, id string) *difference {
+func (t *tester) lost(a objectTree, i uint32, q, p objectTree, path tree.Path, id string) *difference {
 	steps := strings.Split(id, separator)[1:]
 	last := len(steps) - 1
 	if unkeyed(steps) || strings.HasPrefix(steps[last], item) {
 		return nil // within a list without keys
 	}
 	parent, _ := t.find(q, steps[:last])
-	if q.Nodes[parent].Kind != value.Object {
+	if q.Nodes[parent].Kind != tree.Object {
 		return nil
 	}
 	now := q.Field(parent, steps[last])
@@ -273,10 +273,10 @@ func (t *tester) lost(a tree, i uint32, q, p tree, path value.Path, id string) *
 		if above, _ := t.find(p, steps[:last]); above == 0 || p.Field(above, steps[last]) == 0 {
 			return &difference{path, shown(a, i), ""}
 		}
-	case q.Nodes[now].Kind == value.Object && a.Nodes[i].Kind == value.Object:
+	case q.Nodes[now].Kind == tree.Object && a.Nodes[i].Kind == tree.Object:
 		for c := a.Nodes[i].First; c != 0; c = a.Nodes[c].Next {
 			name := strings.Clone(a.Key(c))
-			if d := t.lost(a, c, q, p, path.With(value.Name(name)), id+separator+name); d != nil {
+			if d := t.lost(a, c, q, p, path.With(tree.Name(name)), id+separator+name); d != nil {
 				return d
 			}
 		}
@@ -288,19 +288,19 @@ func (t *tester) lost(a tree, i uint32, q, p tree, path value.Path, id string) *
 func unkeyed(steps []string) bool { return slices.Contains(steps, item) }
 
 // find returns the node at the end of the steps of an id, and its path. The node is 0 if it does not exist.
-func (t *tester) find(o tree, steps []string) (i uint32, path value.Path) {
+func (t *tester) find(o objectTree, steps []string) (i uint32, path tree.Path) {
 	i = o.root
 	for _, s := range steps {
 		keys, isItem := strings.CutPrefix(s, item)
 		if !isItem {
-			path = append(path, value.Name(s))
+			path = append(path, tree.Name(s))
 			if i = o.Field(i, s); i == 0 {
 				return 0, nil
 			}
 			continue
 		}
 		names := t.from.Generator.ListKeys(path)
-		if o.Nodes[i].Kind != value.Array || len(names) == 0 {
+		if o.Nodes[i].Kind != tree.Array || len(names) == 0 {
 			return 0, nil
 		}
 		c, k := o.Nodes[i].First, 0
@@ -310,7 +310,7 @@ func (t *tester) find(o tree, steps []string) (i uint32, path value.Path) {
 		if i = c; i == 0 {
 			return 0, nil
 		}
-		path = append(path, value.At(k))
+		path = append(path, tree.At(k))
 	}
 	return i, path
 }

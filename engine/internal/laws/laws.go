@@ -5,19 +5,19 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/lens"
 	"github.com/crdeval/crdeval/engine/internal/sample"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Converter converts objects.
 type Converter interface {
 	// Convert converts the tree of an object, in place. If whole is false, the object can be a partial object of
 	// server-side apply. After an error, the tree is unusable.
-	Convert(ctx context.Context, d *value.Doc, root uint32, from, to string, whole bool) error
+	Convert(ctx context.Context, d *tree.Doc, root uint32, from, to string, whole bool) error
 	// Normalize removes from the tree of an object what the conversion by the rules of two versions loses by design,
 	// unless whole is set also what it loses of a partial object.
-	Normalize(d *value.Doc, root uint32, from, to string, whole bool)
+	Normalize(d *tree.Doc, root uint32, from, to string, whole bool)
 	// Expects reports whether a conversion may make an object invalid at a path.
-	Expects(from, to string, at value.Path) bool
+	Expects(from, to string, at tree.Path) bool
 }
 
 // Version is a version of a CRD.

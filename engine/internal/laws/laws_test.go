@@ -17,7 +17,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/sample"
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 const things = `
@@ -108,8 +108,8 @@ func versions(t testing.TB) (beta, v1 *laws.Version, set *lens.Set) {
 			Generator: sample.New(s, sample.Options{APIVersion: v.APIVersion, Kind: "Thing", Namespaced: true})}
 		sides = append(sides, lens.Version{Name: v.Name, APIVersion: v.APIVersion, Schema: s})
 	}
-	var doc value.Doc
-	root, err := doc.ParseYAML([]byte(rules), value.Request, value.Limits{})
+	var doc tree.Doc
+	root, err := doc.ParseYAML([]byte(rules), tree.Request, tree.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ type broken struct {
 	err    error
 }
 
-func (b *broken) Convert(ctx context.Context, d *value.Doc, root uint32, from, to string, whole bool) error {
+func (b *broken) Convert(ctx context.Context, d *tree.Doc, root uint32, from, to string, whole bool) error {
 	if b.err != nil {
 		return b.err
 	}
@@ -169,22 +169,22 @@ func (b *broken) Convert(ctx context.Context, d *value.Doc, root uint32, from, t
 	if b.parts && whole {
 		return nil
 	}
-	changed, err := d.Parse(b.change(to, before, after).JSON(), value.Arena, value.Limits{})
+	changed, err := d.Parse(b.change(to, before, after).JSON(), tree.Arena, tree.Limits{})
 	if err == nil {
 		d.Replace(root, changed)
 	}
 	return err
 }
 
-func at(names ...string) (p value.Path) {
+func at(names ...string) (p tree.Path) {
 	for _, name := range names {
-		p = append(p, value.Name(name))
+		p = append(p, tree.Name(name))
 	}
 	return p
 }
 
 // set sets the value at a path whose parent exists.
-func set(o *sample.Tree, p value.Path, json string) {
+func set(o *sample.Tree, p tree.Path, json string) {
 	v, err := sample.Parse([]byte(json))
 	if err != nil {
 		panic(err)
@@ -192,14 +192,14 @@ func set(o *sample.Tree, p value.Path, json string) {
 	(&sample.Change{Path: p, Value: v}).Apply(o)
 }
 
-func remove(o *sample.Tree, p value.Path) { (&sample.Change{Path: p}).Apply(o) }
+func remove(o *sample.Tree, p tree.Path) { (&sample.Change{Path: p}).Apply(o) }
 
 // note sets the annotation of the planted conversions.
 func note(o *sample.Tree, v *sample.Tree) {
 	if o.Follow(at("metadata", "annotations")) == nil {
 		set(o, at("metadata", "annotations"), `{}`)
 	}
-	set(o, at("metadata", "annotations", lens.AnnotationPrefix+"test"), string(value.AppendString(nil, string(v.JSON()))))
+	set(o, at("metadata", "annotations", lens.AnnotationPrefix+"test"), string(tree.AppendString(nil, string(v.JSON()))))
 }
 
 // noted returns the value of the annotation and removes it.
@@ -220,8 +220,8 @@ func noted(o *sample.Tree) *sample.Tree {
 }
 
 func unquoted(a *sample.Tree) string {
-	var d value.Doc
-	root, err := d.ParseJSON([]byte(a.Text), value.Limits{})
+	var d tree.Doc
+	root, err := d.ParseJSON([]byte(a.Text), tree.Limits{})
 	if err != nil {
 		panic(err)
 	}
@@ -371,7 +371,7 @@ var planted = []struct {
 	{"the order of keys", lens.Determinism, []string{"The order of keys matters: spec.first is "},
 		func(to string, before, o *sample.Tree) *sample.Tree {
 			if l := before.Follow(at("spec", "labels")); l != nil && len(l.Items) > 1 {
-				set(o, at("spec", "first"), string(value.AppendString(nil, l.Items[0].Key)))
+				set(o, at("spec", "first"), string(tree.AppendString(nil, l.Items[0].Key)))
 			}
 			return o
 		}},

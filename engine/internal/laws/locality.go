@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/crdeval/crdeval/engine/internal/sample"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // locality compares the conversions of two parts with that of the object: of one without managedFields and of one with
@@ -88,7 +88,7 @@ func (t *tester) localPart(tr *trial, text, whole []byte) *Counterexample {
 const partial = "This is a partial object, as server-side apply converts it. "
 
 // removeManagers removes managedFields.
-func (t tree) removeManagers() { t.remove(t.Field(t.root, "metadata"), "managedFields") }
+func (t objectTree) removeManagers() { t.remove(t.Field(t.root, "metadata"), "managedFields") }
 
 // partialTrip checks the round trip of a part: it returns nothing that the whole object lacks then, and everything that
 // is not lost by design. text is the part.
@@ -118,10 +118,10 @@ func (t *tester) partialTrip(tr *trial, text []byte) *Counterexample {
 			partial, t.to.Name, named(d.path), state(d.is), state(d.to))
 		return c
 	}
-	if metadata != value.Object {
+	if metadata != tree.Object {
 		return nil // nothing is kept in an annotation
 	}
-	for _, o := range [...]tree{p, b} {
+	for _, o := range [...]objectTree{p, b} {
 		t.converter.Normalize(o.Doc, o.root, t.from.Name, cmp.Or(t.via, t.to.Name), false)
 	}
 	if d := outside(p.without("metadata"), p.root, b, b.root, nil, true); d != nil {
@@ -135,12 +135,12 @@ func (t *tester) partialTrip(tr *trial, text []byte) *Counterexample {
 // outside returns the first value of a that is not part of b, or nil. A list is part of a longer list that has the
 // same elements in the same order. null is part of any value. If emptied is set, objects without values are part of
 // any value, even if it is absent.
-func outside(a tree, i uint32, b tree, j uint32, at value.Path, emptied bool) *difference {
+func outside(a objectTree, i uint32, b objectTree, j uint32, at tree.Path, emptied bool) *difference {
 	m, n := &a.Nodes[i], &b.Nodes[j]
 	switch {
-	case m.Kind == value.Object && n.Kind == value.Object:
+	case m.Kind == tree.Object && n.Kind == tree.Object:
 		for c := m.First; c != 0; c = a.Nodes[c].Next {
-			step := at.With(value.Name(a.Key(c)))
+			step := at.With(tree.Name(a.Key(c)))
 			e := b.Field(j, a.Key(c))
 			if e == 0 && emptied && hollow(a, c) {
 				continue
@@ -153,13 +153,13 @@ func outside(a tree, i uint32, b tree, j uint32, at value.Path, emptied bool) *d
 			}
 		}
 		return nil
-	case m.Kind == value.Array && n.Kind == value.Array:
+	case m.Kind == tree.Array && n.Kind == tree.Array:
 		e, k := n.First, 0
 		var first *difference
 		for c := m.First; c != 0; c, k = a.Nodes[c].Next, k+1 {
 			first = nil
 			for ; e != 0; e = b.Nodes[e].Next {
-				found := outside(a, c, b, e, at.With(value.At(k)), emptied)
+				found := outside(a, c, b, e, at.With(tree.At(k)), emptied)
 				if found == nil {
 					break
 				}
@@ -169,23 +169,23 @@ func outside(a tree, i uint32, b tree, j uint32, at value.Path, emptied bool) *d
 			}
 			if e == 0 {
 				if first == nil {
-					first = &difference{at.With(value.At(k)).Detach(), shown(a, c), ""}
+					first = &difference{at.With(tree.At(k)).Detach(), shown(a, c), ""}
 				}
 				return first
 			}
 			e = b.Nodes[e].Next
 		}
 		return nil
-	case m.Kind == value.Null, emptied && hollow(a, i), differs(a, i, b, j, nil) == nil:
+	case m.Kind == tree.Null, emptied && hollow(a, i), differs(a, i, b, j, nil) == nil:
 		return nil
 	}
 	return &difference{at.Detach(), shown(a, i), shown(b, j)}
 }
 
 // hollow reports whether a value is null, or an object that contains only hollow values.
-func hollow(t tree, i uint32) bool {
-	if t.Nodes[i].Kind != value.Object {
-		return t.Nodes[i].Kind == value.Null
+func hollow(t objectTree, i uint32) bool {
+	if t.Nodes[i].Kind != tree.Object {
+		return t.Nodes[i].Kind == tree.Null
 	}
 	for c := t.Nodes[i].First; c != 0; c = t.Nodes[c].Next {
 		if !hollow(t, c) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/lens"
 	"github.com/crdeval/crdeval/engine/internal/sample"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // leastFailures is the number of objects for which an expression must fail before it breaks the law validity. Fewer
@@ -23,7 +23,7 @@ type failures map[string]*failure
 type failure struct {
 	objects int
 	first   *trial
-	path    value.Path // of the first field that the expression reads
+	path    tree.Path // of the first field that the expression reads
 }
 
 // add counts an object if an expression failed.
@@ -47,12 +47,12 @@ func (t *tester) neverConverted(f failures, converted [][]byte) *Counterexample 
 		if t.via != "" || x.objects < leastFailures || slices.ContainsFunc(converted, x.isIn) {
 			continue
 		}
-		tree, err := sample.Parse(x.first.object)
+		value, err := sample.Parse(x.first.object)
 		if err != nil {
 			continue
 		}
 		tr := *x.first
-		tr.tree = tree
+		tr.tree = value
 		check := func(_ *tester, tr *trial) (bool, *Counterexample) {
 			var failed *lens.Error
 			if !errors.As(tr.failed, &failed) || failed.Rule != rule {
@@ -76,11 +76,11 @@ func (f *failure) isIn(object []byte) bool {
 }
 
 // has reports whether a value has a path. Steps to items stand for all items.
-func (t tree) has(i uint32, p value.Path) bool {
+func (t objectTree) has(i uint32, p tree.Path) bool {
 	if len(p) == 0 {
 		return true
 	}
-	if name := p[0].Key(); p[0] == value.Name(name) {
+	if name := p[0].Key(); p[0] == tree.Name(name) {
 		c := t.Field(i, name)
 		return c != 0 && t.has(c, p[1:])
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/lens"
 	"github.com/crdeval/crdeval/engine/internal/sample"
 	"github.com/crdeval/crdeval/engine/internal/search"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // tester tests the conversions from one version to another.
@@ -158,7 +158,7 @@ func withMetadata(object, from []byte) []byte {
 	if i == 0 || bytes.Equal(o.Raw(i), text) {
 		return object
 	}
-	metadata, err := o.Parse(text, value.Arena, value.Limits{MaxBytes: max(len(text), 1)})
+	metadata, err := o.Parse(text, tree.Arena, tree.Limits{MaxBytes: max(len(text), 1)})
 	if err != nil {
 		return object
 	}
@@ -174,15 +174,15 @@ func (t *tester) convert(object []byte, from, to *Version) ([]byte, error) {
 
 // convertPart converts an object, which can be partial, and returns it as JSON.
 func (t *tester) convertPart(object []byte, from, to *Version, whole bool) ([]byte, error) {
-	return t.transform(object, func(d *value.Doc, root uint32) error {
+	return t.transform(object, func(d *tree.Doc, root uint32) error {
 		return t.converter.Convert(t.ctx, d, root, from.Name, to.Name, whole)
 	})
 }
 
 // transform changes the tree of an object and returns it as JSON. It keeps floats such as 1.0, as webhooks do.
-func (t *tester) transform(object []byte, do func(d *value.Doc, root uint32) error) ([]byte, error) {
-	d := value.Acquire() // not released by defer: after a panic it must not return to the pool
-	root, err := d.ParseJSON(object, value.Limits{})
+func (t *tester) transform(object []byte, do func(d *tree.Doc, root uint32) error) ([]byte, error) {
+	d := tree.Acquire() // not released by defer: after a panic it must not return to the pool
+	root, err := d.ParseJSON(object, tree.Limits{})
 	var out []byte
 	if err == nil {
 		if err = do(d, root); err == nil {
@@ -252,12 +252,12 @@ func (t *tester) shrink(check check, tr *trial, c *Counterexample) *Counterexamp
 func (t *tester) runLarge(tr *trial, l law, result *Result) {
 	var visit func(v *sample.Tree, path string)
 	visit = func(v *sample.Tree, path string) {
-		if v.Kind == value.Object || v.Kind == value.Array {
+		if v.Kind == tree.Object || v.Kind == tree.Array {
 			for _, m := range v.Items {
 				visit(m, path+"."+m.Key)
 			}
 		}
-		if v.Kind != value.String || t.enlarged[path] || len(t.enlarged) >= mostLarge || result.Counterexample != nil {
+		if v.Kind != tree.String || t.enlarged[path] || len(t.enlarged) >= mostLarge || result.Counterexample != nil {
 			return
 		}
 		t.enlarged[path] = true

@@ -9,7 +9,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/lens"
 	"github.com/crdeval/crdeval/engine/internal/sample"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // counterexample returns a counterexample with the conversions of the trial.
@@ -64,7 +64,7 @@ func (t *tester) sameAfter(tr *trial, without ...string) *Counterexample {
 	a, b := parse(before), parse(tr.back)
 	defer a.Release()
 	defer b.Release()
-	for _, o := range [...]tree{a, b} {
+	for _, o := range [...]objectTree{a, b} {
 		t.converter.Normalize(o.Doc, o.root, t.from.Name, cmp.Or(t.via, t.to.Name), true)
 		if t.via != "" {
 			o.prune(o.root)
@@ -101,7 +101,7 @@ func (t *tester) sameMetadata(tr *trial, after []byte, what string) *Counterexam
 	if bytes.Equal(a.AppendJSON(nil, i), b.AppendJSON(nil, j)) {
 		return nil
 	}
-	at := value.Path{value.Name("metadata")}
+	at := tree.Path{tree.Name("metadata")}
 	if j == 0 {
 		return tr.counterexample("%s removes the metadata.", what)
 	}
@@ -150,7 +150,7 @@ func (t *tester) size(tr *trial) (bool, *Counterexample) {
 	_, annotations := o.annotations()
 	total := 0
 	for c := o.Nodes[annotations].First; c != 0; c = o.Nodes[c].Next {
-		if strings.HasPrefix(o.Key(c), lens.AnnotationPrefix) && o.Nodes[c].Kind == value.String {
+		if strings.HasPrefix(o.Key(c), lens.AnnotationPrefix) && o.Nodes[c].Kind == tree.String {
 			total += len(o.Key(c)) + len(o.Str(c))
 		}
 	}
@@ -189,11 +189,11 @@ func (t *tester) determinism(tr *trial) (bool, *Counterexample) {
 
 // unpacked replaces the annotations of conversions by the JSON values in them, because the order of their keys does
 // not matter.
-func (t tree) unpacked() tree {
+func (t objectTree) unpacked() objectTree {
 	_, annotations := t.annotations()
 	for c := t.Nodes[annotations].First; c != 0; c = t.Nodes[c].Next {
-		if strings.HasPrefix(t.Key(c), lens.AnnotationPrefix) && t.Nodes[c].Kind == value.String {
-			if v, err := t.Parse([]byte(t.Str(c)), value.Arena, value.Limits{MaxBytes: max(len(t.Str(c)), 1)}); err == nil {
+		if strings.HasPrefix(t.Key(c), lens.AnnotationPrefix) && t.Nodes[c].Kind == tree.String {
+			if v, err := t.Parse([]byte(t.Str(c)), tree.Arena, tree.Limits{MaxBytes: max(len(t.Str(c)), 1)}); err == nil {
 				t.Replace(c, v)
 			}
 		}

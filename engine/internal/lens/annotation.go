@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // AnnotationPrefix and the name of a version form the name of the annotation with the stashed fields of that version.
@@ -19,12 +19,12 @@ func (r *run) writeAnnotation(version string, text []byte) *Error {
 	name := AnnotationPrefix + version
 	metadata := objectAt(d, root, "metadata")
 	annotations := objectAt(d, metadata, "annotations")
-	if d.Nodes[metadata].Kind != value.Object || d.Nodes[annotations].Kind != value.Object {
+	if d.Nodes[metadata].Kind != tree.Object || d.Nodes[annotations].Kind != tree.Object {
 		return &Error{Rule: "stash", Text: "metadata or its annotations are not an object, so they cannot have the annotation " + name}
 	}
 	size := len(name) + len(text)
 	for c := d.Nodes[annotations].First; c != 0; c = d.Nodes[c].Next {
-		if size += len(d.Key(c)); d.Nodes[c].Kind == value.String {
+		if size += len(d.Key(c)); d.Nodes[c].Kind == tree.String {
 			size += len(d.Str(c))
 		}
 	}
@@ -39,10 +39,10 @@ func (r *run) writeAnnotation(version string, text []byte) *Error {
 
 // takeAnnotation removes the annotation of a version. It returns the object in it, or 0 if the annotation is absent or
 // invalid.
-func takeAnnotation(d *value.Doc, root uint32, version string) (kept uint32) {
+func takeAnnotation(d *tree.Doc, root uint32, version string) (kept uint32) {
 	metadata := d.Field(root, "metadata")
 	annotations := d.Field(metadata, "annotations")
-	if d.Nodes[annotations].Kind != value.Object {
+	if d.Nodes[annotations].Kind != tree.Object {
 		return 0
 	}
 	for c := d.Nodes[annotations].First; c != 0; c = d.Nodes[c].Next {
@@ -52,12 +52,12 @@ func takeAnnotation(d *value.Doc, root uint32, version string) (kept uint32) {
 		}
 		removeMember(d, annotations, c)
 		d.MarkDirty(root, metadata)
-		if d.Nodes[c].Kind == value.String {
+		if d.Nodes[c].Kind == tree.String {
 			if text := []byte(d.Str(c)); len(text) <= maxStashBytes {
-				kept, _ = d.Parse(text, value.Arena, value.Limits{MaxBytes: max(len(text), 1)})
+				kept, _ = d.Parse(text, tree.Arena, tree.Limits{MaxBytes: max(len(text), 1)})
 			}
 		}
-		if d.Nodes[kept].Kind != value.Object {
+		if d.Nodes[kept].Kind != tree.Object {
 			kept = 0
 		}
 		if d.Len(annotations) == 0 && (kept == 0 || d.Field(kept, "") == 0) {

@@ -6,7 +6,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // BenchmarkConvert converts the first object of a test.
@@ -22,8 +22,8 @@ func BenchmarkConvert(b *testing.B) {
 			var out []byte
 			b.ReportAllocs()
 			for b.Loop() {
-				d := value.Acquire()
-				root, err := d.ParseJSON(text, value.Limits{})
+				d := tree.Acquire()
+				root, err := d.ParseJSON(text, tree.Limits{})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -12,8 +12,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Compile checks a file against the versions of its CRD and compiles it. The paths of violations are paths in the
@@ -52,7 +52,7 @@ type compiler struct {
 }
 
 // plan compiles the schema of values that conversions validate.
-func (c *compiler) plan(s *schema.Props, at value.Path) *plan.Plan {
+func (c *compiler) plan(s *schema.Props, at tree.Path) *plan.Plan {
 	p, err := plan.Compile(s, plan.Options{Context: c.ctx})
 	if err != nil {
 		c.invalid(at, "", "%v", err)
@@ -69,11 +69,11 @@ func (c *compiler) checkPairs(f *File, versions []Version) {
 		names = append(names, v.Name)
 	}
 	if f.Hub != "" && !slices.Contains(names, f.Hub) {
-		c.invalid(value.Path{value.Name("hub")}, f.Hub, "is not a version of the CRD, which has %s", strings.Join(names, ", "))
+		c.invalid(tree.Path{tree.Name("hub")}, f.Hub, "is not a version of the CRD, which has %s", strings.Join(names, ", "))
 		return
 	}
 	if len(f.pairs) > 1 && f.Hub == "" {
-		c.add(value.Path{value.Name("hub")}, field.Required(nil, "name the version that all pairs contain"))
+		c.add(tree.Path{tree.Name("hub")}, field.Required(nil, "name the version that all pairs contain"))
 		return
 	}
 	paired := map[string]bool{}
@@ -93,7 +93,7 @@ func (c *compiler) checkPairs(f *File, versions []Version) {
 	}
 	for _, name := range names {
 		if !paired[name] && len(c.found) == 0 {
-			c.add(value.Path{value.Name(either(len(f.pairs) > 1, "conversions", "between"))}, field.Required(nil, fmt.Sprintf(
+			c.add(tree.Path{tree.Name(either(len(f.pairs) > 1, "conversions", "between"))}, field.Required(nil, fmt.Sprintf(
 				"version %s of the CRD has no rules: add a pair of it and the hub under conversions", name)))
 		}
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Error says why an object cannot be converted.
@@ -17,14 +17,14 @@ type Error struct {
 	// Rule is the rule that cannot convert the object, such as rules[3] (values).
 	Rule string
 	// Path leads to the value. Value is its JSON text, shortened.
-	Path  value.Path
+	Path  tree.Path
 	Value string
 	// Text says what is wrong with the value and what to do.
 	Text  string
 	cause error
 }
 
-// Unwrap returns a *value.LimitError or the error of a context, if that is the reason.
+// Unwrap returns a *tree.LimitError or the error of a context, if that is the reason.
 func (e *Error) Unwrap() error { return e.cause }
 
 // Error returns the text with rule, path and value.
@@ -41,25 +41,25 @@ func (e *Error) Error() string {
 }
 
 // below prepends steps to the path. It returns nil for nil.
-func (e *Error) below(steps ...value.Segment) *Error {
+func (e *Error) below(steps ...tree.Segment) *Error {
 	if e != nil {
-		e.Path = append(value.Path(steps).Clone(), e.Path...)
+		e.Path = append(tree.Path(steps).Clone(), e.Path...)
 	}
 	return e
 }
 
 // in prepends the names of a path without items.
 func (e *Error) in(p path) *Error {
-	steps := make([]value.Segment, len(p))
+	steps := make([]tree.Segment, len(p))
 	for i, name := range p {
-		steps[i] = value.Name(name)
+		steps[i] = tree.Name(name)
 	}
 	return e.below(steps...)
 }
 
 // Convert converts the tree of an object from one version to another, in place. If whole is false, the object can be a
 // partial object of server-side apply (partial.go). The error is an *Error. After an error, the tree is unusable.
-func (s *Set) Convert(ctx context.Context, d *value.Doc, root uint32, from, to string, whole bool) error {
+func (s *Set) Convert(ctx context.Context, d *tree.Doc, root uint32, from, to string, whole bool) error {
 	steps := []string{from, to}
 	if s.conversions[[2]string{from, to}] == nil && from != to {
 		steps = []string{from, s.hub, to}
@@ -79,7 +79,7 @@ func (s *Set) Convert(ctx context.Context, d *value.Doc, root uint32, from, to s
 // run is the conversion of one object.
 type run struct {
 	ctx        context.Context
-	d          *value.Doc
+	d          *tree.Doc
 	root       uint32
 	whole      bool
 	conversion *conversion
@@ -108,7 +108,7 @@ func (r *run) failed(by *compiledRule, i uint32, text string) *Error {
 
 func (r *run) convert() error {
 	d, root, p := r.d, r.root, r.conversion
-	if d.Nodes[root].Kind != value.Object {
+	if d.Nodes[root].Kind != tree.Object {
 		return &Error{Rule: "conversion", Text: "the value is not an object"}
 	}
 	kept := takeAnnotation(d, root, p.to.Name)
@@ -184,7 +184,7 @@ func (r *run) item(p *itemConversion, i uint32) (changed bool, failed *Error) {
 func (r *run) put(p put, i, n uint32) *Error {
 	d := r.d
 	for k, name := range p.to {
-		if d.Nodes[i].Kind != value.Object {
+		if d.Nodes[i].Kind != tree.Object {
 			return r.failed(p.by, i, "is not an object, so "+strings.Join(p.to[k:], ".")+
 				" cannot be set below it: correct it").in(p.to[:k])
 		}
@@ -205,7 +205,7 @@ func (r *run) put(p put, i, n uint32) *Error {
 // node converts a value and reports whether it changed.
 func (r *run) node(n *node, i uint32, slots []uint32) (changed bool, failed *Error) {
 	d := r.d
-	if len(n.children) > 0 && d.Nodes[i].Kind == value.Object {
+	if len(n.children) > 0 && d.Nodes[i].Kind == tree.Object {
 		prev := uint32(0)
 		for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
 			child := n.child(d.Key(c))
@@ -213,12 +213,12 @@ func (r *run) node(n *node, i uint32, slots []uint32) (changed bool, failed *Err
 				prev = c
 				continue
 			}
-			if kind := d.Nodes[c].Kind; child.by != nil && kind != value.Object && kind != value.Null {
-				return false, r.failed(child.by, c, notAnObject).below(value.Name(child.name))
+			if kind := d.Nodes[c].Kind; child.by != nil && kind != tree.Object && kind != tree.Null {
+				return false, r.failed(child.by, c, notAnObject).below(tree.Name(child.name))
 			}
 			below, err := r.node(child, c, slots)
 			if err != nil {
-				return false, err.below(value.Name(child.name))
+				return false, err.below(tree.Name(child.name))
 			}
 			changed = changed || below
 			switch child.take {
@@ -254,7 +254,7 @@ func (r *run) node(n *node, i uint32, slots []uint32) (changed bool, failed *Err
 		}
 		changed = changed || replaced
 	}
-	if n.notNull != nil && d.Nodes[i].Kind == value.Null && (r.whole || !n.emptied) {
+	if n.notNull != nil && d.Nodes[i].Kind == tree.Null && (r.whole || !n.emptied) {
 		return false, r.failed(n.notNull, i, "is not valid in "+r.conversion.to.Name+
 			", whose schema is not nullable: remove the field or set a value, or set nullable in the schema")
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // expression computes a field of one version from the other.
@@ -32,7 +32,7 @@ type expression struct {
 
 // nameExpressions compiles the expressions of a rule and marks the fields that they read.
 func (b *pairing) nameExpressions(r *compiledRule) {
-	expr := r.at.With(value.Name(string(CEL)), value.Name("expr")).Clone()
+	expr := r.at.With(tree.Name(string(CEL)), tree.Name("expr")).Clone()
 	for k, t := range append([]backText{{r.to, r.expr, expr}}, r.back...) {
 		x := &expression{by: r, side: either(k == 0, 1, 0), backText: t, elsewhere: map[string][]thirdField{}}
 		b.fields(r, t.to)

@@ -3,7 +3,7 @@ package lens
 import (
 	"encoding/json"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // File is a conversion file: the rules of one CRD.
@@ -20,7 +20,7 @@ type pair struct {
 	between [2]string
 	rules   []ruleText
 	except  []Law
-	at      value.Path // of between in the file
+	at      tree.Path // of between in the file
 }
 
 // Law is a property that conversions must have.
@@ -66,27 +66,27 @@ const (
 // ruleText is a rule as the file has it.
 type ruleText struct {
 	kind     Kind
-	index    int        // in its pair
-	at       value.Path // in the file
-	from, to path       // of move, list and values. The path of stash and drop is in from, that of cel in to.
-	key      string     // of list
-	values   [][2]text  // of values, in the order of the file
-	maxBytes int64      // of stash
-	expr     string     // of cel
+	index    int       // in its pair
+	at       tree.Path // in the file
+	from, to path      // of move, list and values. The path of stash and drop is in from, that of cel in to.
+	key      string    // of list
+	values   [][2]text // of values, in the order of the file
+	maxBytes int64     // of stash
+	expr     string    // of cel
 	back     []backText
 }
 
 // text is a scalar and its position.
 type text struct {
-	kind value.Kind
+	kind tree.Kind
 	json string
-	at   value.Path
+	at   tree.Path
 }
 
 // shown returns a string without quotes, for errors that quote it.
 func (t *text) shown() string {
 	plain := t.json
-	if t.kind == value.String {
+	if t.kind == tree.String {
 		_ = json.Unmarshal([]byte(t.json), &plain)
 	}
 	return plain
@@ -96,7 +96,7 @@ func (t *text) shown() string {
 type backText struct {
 	to   path
 	expr string
-	at   value.Path
+	at   tree.Path
 }
 
 // Limits of a file.

@@ -6,8 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // findings are the violations of a file, each once.
@@ -17,7 +17,7 @@ type findings struct{ found []violation.Violation }
 const maxViolations = 100
 
 // add adds a violation. Its Field is that of the path in the file. Long texts are shortened.
-func (f *findings) add(at value.Path, err *field.Error) {
+func (f *findings) add(at tree.Path, err *field.Error) {
 	err.Field, err.Detail = at.Dotted(), violation.Shorten(err.Detail, maxShownText)
 	if bad, isText := err.BadValue.(string); isText {
 		err.BadValue = violation.Shorten(bad, maxShownFile)
@@ -28,6 +28,6 @@ func (f *findings) add(at value.Path, err *field.Error) {
 	}
 }
 
-func (f *findings) invalid(at value.Path, bad any, format string, args ...any) {
+func (f *findings) invalid(at tree.Path, bad any, format string, args ...any) {
 	f.add(at, field.Invalid(nil, bad, fmt.Sprintf(format, args...)))
 }

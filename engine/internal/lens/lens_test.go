@@ -12,8 +12,8 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 var update = flag.Bool("update", false, "write testdata/*.txt")
@@ -35,8 +35,8 @@ type testFile struct {
 
 func compileTest(t testing.TB, f *testFile, rules string) (*Set, []violation.Violation) {
 	t.Helper()
-	var d value.Doc
-	root, err := d.ParseYAML([]byte(rules), value.Request, value.Limits{})
+	var d tree.Doc
+	root, err := d.ParseYAML([]byte(rules), tree.Request, tree.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,8 +58,8 @@ func compileTest(t testing.TB, f *testFile, rules string) (*Set, []violation.Vio
 // convert converts a JSON object.
 func convert(t *testing.T, s *Set, object, from, to string, whole bool) (string, error) {
 	t.Helper()
-	var d value.Doc
-	root, err := d.ParseJSON([]byte(object), value.Limits{})
+	var d tree.Doc
+	root, err := d.ParseJSON([]byte(object), tree.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,8 +71,8 @@ func convert(t *testing.T, s *Set, object, from, to string, whole bool) (string,
 
 func normalize(t *testing.T, s *Set, object, from, to string) string {
 	t.Helper()
-	var d value.Doc
-	root, err := d.ParseJSON([]byte(object), value.Limits{})
+	var d tree.Doc
+	root, err := d.ParseJSON([]byte(object), tree.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

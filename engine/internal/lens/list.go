@@ -8,7 +8,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // nameList checks a list rule. Either version can have the list.
@@ -84,16 +84,16 @@ type listStep struct {
 
 func (s *listStep) run(r *run, i uint32) *Error {
 	d := r.d
-	if d.Nodes[i].Kind >= value.Array && int64(d.Len(i)) > s.most {
+	if d.Nodes[i].Kind >= tree.Array && int64(d.Len(i)) > s.most {
 		return r.failed(s.by, i, fmt.Sprintf("has %d items, and the schema of %s allows %d: remove some, or raise that limit",
 			d.Len(i), r.conversion.to.Name, s.most))
 	}
 	switch kind := d.Nodes[i].Kind; {
-	case kind == value.Null:
+	case kind == tree.Null:
 		return nil
-	case s.toMap && kind == value.Array:
+	case s.toMap && kind == tree.Array:
 		return s.makeMap(r, i)
-	case !s.toMap && kind == value.Object:
+	case !s.toMap && kind == tree.Object:
 		return s.makeList(r, i)
 	}
 	return r.failed(s.by, i, "is not a "+either(s.toMap, "list", "map")+", as the schema says: correct it")
@@ -104,19 +104,19 @@ func (s *listStep) makeMap(r *run, i uint32) *Error {
 	seen := make(map[string]bool, d.Len(i))
 	for c := d.Nodes[i].First; c != 0; c, k = d.Nodes[c].Next, k+1 {
 		key := d.Field(c, s.key)
-		if d.Nodes[key].Kind != value.String {
-			return r.failed(s.by, c, "has no "+s.key+", which the map needs: set it").below(value.At(k))
+		if d.Nodes[key].Kind != tree.String {
+			return r.failed(s.by, c, "has no "+s.key+", which the map needs: set it").below(tree.At(k))
 		}
 		name := d.Str(key)
 		if seen[name] {
 			return r.failed(s.by, key, "is the "+s.key+" of another item of the list, too: give each item another one").
-				below(value.At(k), value.Name(s.key))
+				below(tree.At(k), tree.Name(s.key))
 		}
 		seen[name] = true
 		removeMember(d, c, key)
 		d.SetKey(c, name)
 	}
-	d.Nodes[i].Kind = value.Object
+	d.Nodes[i].Kind = tree.Object
 	d.MarkDirty(i)
 	return nil
 }
@@ -124,15 +124,15 @@ func (s *listStep) makeMap(r *run, i uint32) *Error {
 func (s *listStep) makeList(r *run, i uint32) *Error {
 	d := r.d
 	for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
-		if d.Nodes[c].Kind == value.Null { // in a partial object: the item has lost its last field
+		if d.Nodes[c].Kind == tree.Null { // in a partial object: the item has lost its last field
 			d.Replace(c, newObject(d, ""))
 		}
-		if d.Nodes[c].Kind != value.Object {
-			return r.failed(s.by, c, notAnObject).below(value.Entry(strings.Clone(d.Key(c))))
+		if d.Nodes[c].Kind != tree.Object {
+			return r.failed(s.by, c, notAnObject).below(tree.Entry(strings.Clone(d.Key(c))))
 		}
 		key := newString(d, s.key, d.Key(c))
 		if s.names != nil && len(s.names.fits.Explain(d, key, plan.At{})) > 0 {
-			return r.failed(s.by, key, s.names.want).below(value.Entry(strings.Clone(d.Key(c))))
+			return r.failed(s.by, key, s.names.want).below(tree.Entry(strings.Clone(d.Key(c))))
 		}
 		if old := d.Field(c, s.key); old != 0 { // an unknown field of the map's values
 			removeMember(d, c, old)
@@ -140,14 +140,14 @@ func (s *listStep) makeList(r *run, i uint32) *Error {
 		d.InsertAfter(c, 0, key)
 		d.Nodes[c].KeyLen = 0
 	}
-	d.Nodes[i].Kind = value.Array
+	d.Nodes[i].Kind = tree.Array
 	s.sort(d, i)
 	d.MarkDirty(i)
 	return nil
 }
 
 // sort orders the items of a list by key.
-func (s *listStep) sort(d *value.Doc, i uint32) {
+func (s *listStep) sort(d *tree.Doc, i uint32) {
 	items := make([]uint32, 0, d.Len(i))
 	for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
 		items = append(items, c)

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // named is a tree of the paths that rules name.
@@ -133,7 +133,7 @@ func (b *pairing) fields(r *compiledRule, paths ...path) {
 }
 
 // schemaAt returns the schema of a path in a version, or adds a violation.
-func (b *pairing) schemaAt(s int, p path, at value.Path) *schema.Props {
+func (b *pairing) schemaAt(s int, p path, at tree.Path) *schema.Props {
 	found, known := p.resolve(b.sides[s].Schema)
 	if found == nil {
 		b.invalid(at, p.String(), "version %s has no such field: %s", b.sides[s].Name, b.fieldsAt(s, p, known))

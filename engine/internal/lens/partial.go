@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Server-side apply converts partial objects: the stored object without the fields that a manager applied last. The
@@ -54,12 +54,12 @@ func (c *compiler) lookElsewhere() {
 func (x *expression) determined(r *run, item uint32, absent bool) bool {
 	d := r.d
 	fields := d.Field(d.Field(r.root, "metadata"), "managedFields")
-	if d.Nodes[fields].Kind != value.Array || d.Len(fields) == 0 {
+	if d.Nodes[fields].Kind != tree.Array || d.Len(fields) == 0 {
 		return false // a partial object, or one whose managers are unknown
 	}
 	for entry := d.Nodes[fields].First; entry != 0; entry = d.Nodes[entry].Next {
 		version, listed := d.Field(entry, "apiVersion"), d.Field(entry, "fieldsV1")
-		if d.Nodes[version].Kind != value.String {
+		if d.Nodes[version].Kind != tree.String {
 			continue
 		}
 		switch d.Str(version) {
@@ -87,7 +87,7 @@ func (x *expression) determined(r *run, item uint32, absent bool) bool {
 
 // exists reports whether a path exists below a value, up to its first step to each item. The names of members are those
 // of the path after a prefix: "f:" in managedFields.
-func exists(d *value.Doc, i uint32, p path, prefix string) bool {
+func exists(d *tree.Doc, i uint32, p path, prefix string) bool {
 	for _, name := range p {
 		if name == each {
 			return true
@@ -114,7 +114,7 @@ func (r *run) lacks(p path) bool {
 		fields := d.Field(d.Field(r.root, "metadata"), "managedFields")
 		find := d.Finder()
 		for entry := d.Nodes[fields].First; entry != 0; entry = d.Nodes[entry].Next {
-			if v := d.Field(entry, "apiVersion"); d.Nodes[v].Kind == value.String && d.Str(v) == r.conversion.from.APIVersion {
+			if v := d.Field(entry, "apiVersion"); d.Nodes[v].Kind == tree.String && d.Str(v) == r.conversion.from.APIVersion {
 				r.lack.add(d, find, r.root, d.Field(entry, "fieldsV1"))
 			}
 		}
@@ -129,7 +129,7 @@ func (r *run) lacks(p path) bool {
 }
 
 // add adds the fields of an entry that the value lacks. It takes linear time.
-func (l *lack) add(d *value.Doc, find *value.Finder, i, fields uint32) {
+func (l *lack) add(d *tree.Doc, find *tree.Finder, i, fields uint32) {
 	var items map[string]uint32
 	for c := d.Nodes[fields].First; c != 0; c = d.Nodes[c].Next {
 		kind, name, found := strings.Cut(d.Key(c), ":")
@@ -143,7 +143,7 @@ func (l *lack) add(d *value.Doc, find *value.Finder, i, fields uint32) {
 			below = find.Field(i, name)
 		case "k", "v":
 			step = each
-			want, err := d.Parse([]byte(name), value.Arena, value.Limits{MaxBytes: max(len(name), 1)})
+			want, err := d.Parse([]byte(name), tree.Arena, tree.Limits{MaxBytes: max(len(name), 1)})
 			if err != nil {
 				continue
 			}
@@ -173,9 +173,9 @@ func (l *lack) add(d *value.Doc, find *value.Finder, i, fields uint32) {
 }
 
 // itemsOf returns the items of a list by their values, or by the values of the fields in keys, as canonical JSON.
-func itemsOf(d *value.Doc, list, keys uint32, byValue bool) map[string]uint32 {
+func itemsOf(d *tree.Doc, list, keys uint32, byValue bool) map[string]uint32 {
 	items := make(map[string]uint32, d.Len(list))
-	if d.Nodes[list].Kind != value.Array {
+	if d.Nodes[list].Kind != tree.Array {
 		return items
 	}
 	var names []string
@@ -193,7 +193,7 @@ func itemsOf(d *value.Doc, list, keys uint32, byValue bool) map[string]uint32 {
 			if n > 0 {
 				text = append(text, ',')
 			}
-			text = append(value.AppendCanonicalString(text, name), ':')
+			text = append(tree.AppendCanonicalString(text, name), ':')
 			text = d.AppendCanonical(text, d.Field(c, name)) // null without it
 		}
 		items[string(append(text, '}'))] = c

@@ -7,15 +7,15 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // IsFile reports whether a document is a conversion file: an object with the name of a CRD and another field of such a
 // file, without kind and apiVersion. Other documents, such as values of Helm, can have a field crd, too.
-func IsFile(d *value.Doc, root uint32) bool {
+func IsFile(d *tree.Doc, root uint32) bool {
 	crd := d.Field(root, "crd")
-	if crd == 0 || d.Nodes[crd].Kind != value.String || d.Field(root, "kind") != 0 || d.Field(root, "apiVersion") != 0 {
+	if crd == 0 || d.Nodes[crd].Kind != tree.String || d.Field(root, "kind") != 0 || d.Field(root, "apiVersion") != 0 {
 		return false
 	}
 	return slices.ContainsFunc(fields, func(name string) bool { return d.Field(root, name) != 0 })
@@ -25,7 +25,7 @@ func IsFile(d *value.Doc, root uint32) bool {
 var fields = []string{"hub", "between", "rules", "except", "conversions"}
 
 // Read reads a conversion file from a tree. It returns nil if there are violations. Their paths are paths in the file.
-func Read(d *value.Doc, root uint32) (*File, []violation.Violation) {
+func Read(d *tree.Doc, root uint32) (*File, []violation.Violation) {
 	r := reader{d: d}
 	f := &File{}
 	have := r.object(root, nil, "an object with crd, between and rules", append([]string{"crd"}, fields...)...)
@@ -39,7 +39,7 @@ func Read(d *value.Doc, root uint32) (*File, []violation.Violation) {
 				r.add(m.at, field.Forbidden(nil, "the file has conversions: move this into an item of it"))
 			}
 		}
-		list = r.members(all, value.Array, "a list of objects with between and rules", 0, maxPairs)
+		list = r.members(all, tree.Array, "a list of objects with between and rules", 0, maxPairs)
 	}
 	for _, m := range list {
 		if m.at != nil {
@@ -55,31 +55,31 @@ func Read(d *value.Doc, root uint32) (*File, []violation.Violation) {
 
 // reader reads a file.
 type reader struct {
-	d *value.Doc
+	d *tree.Doc
 	findings
 }
 
 // member is a value and its path. Node 0 means that it is absent.
 type member struct {
 	node uint32
-	at   value.Path
+	at   tree.Path
 }
 
 // object returns the members of an object. Each of the names has an entry; others are violations. The result is nil if
 // the value is not an object.
-func (r *reader) object(node uint32, at value.Path, want string, names ...string) map[string]member {
-	if r.d.Nodes[node].Kind != value.Object {
+func (r *reader) object(node uint32, at tree.Path, want string, names ...string) map[string]member {
+	if r.d.Nodes[node].Kind != tree.Object {
 		r.add(at, field.TypeInvalid(nil, string(r.d.Raw(node)), "must be "+want))
 		return nil
 	}
 	fields := make(map[string]member, len(names))
 	for _, name := range names {
-		fields[name] = member{0, at.With(value.Name(name)).Clone()}
+		fields[name] = member{0, at.With(tree.Name(name)).Clone()}
 	}
 	for c := r.d.Nodes[node].First; c != 0; c = r.d.Nodes[c].Next {
 		name := strings.Clone(r.d.Key(c))
 		if !slices.Contains(names, name) {
-			at := at.With(value.Name(name))
+			at := at.With(tree.Name(name))
 			r.add(at, field.Invalid(nil, name, "unknown field: use "+strings.Join(names, ", ")))
 			continue
 		}
@@ -98,7 +98,7 @@ func (r *reader) missing(m member, want string) {
 
 // members returns the items of a list or the members of an object, as kind says. want describes them for errors, and
 // least and most bound their number.
-func (r *reader) members(m member, kind value.Kind, want string, least, most int) (all []member) {
+func (r *reader) members(m member, kind tree.Kind, want string, least, most int) (all []member) {
 	switch {
 	case m.node == 0:
 		r.missing(m, want)
@@ -122,7 +122,7 @@ func (r *reader) text(m member, required bool) string {
 	case m.node == 0 && !required:
 	case m.node == 0:
 		r.missing(m, "a string")
-	case r.d.Nodes[m.node].Kind != value.String || r.d.Str(m.node) == "":
+	case r.d.Nodes[m.node].Kind != tree.String || r.d.Str(m.node) == "":
 		r.add(m.at, field.TypeInvalid(nil, string(r.d.Raw(m.node)), "must be a string that is not empty"))
 	default:
 		return strings.Clone(r.d.Str(m.node))
@@ -135,7 +135,7 @@ func (r *reader) path(m member, required bool) path {
 	return r.parsePath(r.text(m, required), m.at)
 }
 
-func (r *reader) parsePath(text string, at value.Path) path {
+func (r *reader) parsePath(text string, at tree.Path) path {
 	if text == "" {
 		return nil
 	}
@@ -148,14 +148,14 @@ func (r *reader) parsePath(text string, at value.Path) path {
 
 func (r *reader) pair(fields map[string]member) pair {
 	p := pair{at: fields["between"].at}
-	for i, m := range r.members(fields["between"], value.Array, "a list of two versions", 2, 2) {
+	for i, m := range r.members(fields["between"], tree.Array, "a list of two versions", 2, 2) {
 		p.between[i] = r.text(m, true)
 	}
 	if p.between[0] != "" && p.between[0] == p.between[1] {
 		r.add(p.at, field.Invalid(nil, p.between[0], "the two versions must differ"))
 	}
 	if fields["except"].node != 0 {
-		for _, m := range r.members(fields["except"], value.Array, "a list of laws", 0, len(Laws)) {
+		for _, m := range r.members(fields["except"], tree.Array, "a list of laws", 0, len(Laws)) {
 			law := Law(r.text(m, true))
 			if law != "" && !slices.Contains(Laws, law) {
 				r.add(m.at, field.NotSupported(nil, law, Laws))
@@ -163,7 +163,7 @@ func (r *reader) pair(fields map[string]member) pair {
 			p.except = append(p.except, law)
 		}
 	}
-	for i, m := range r.members(fields["rules"], value.Array, "a list of rules", 0, maxRules) {
+	for i, m := range r.members(fields["rules"], tree.Array, "a list of rules", 0, maxRules) {
 		p.rules = append(p.rules, r.rule(m, i))
 	}
 	return p
@@ -192,7 +192,7 @@ func (r *reader) rule(m member, index int) ruleText {
 	}
 	switch rule.kind {
 	case "":
-		if r.d.Nodes[m.node].Kind == value.Object && r.d.Len(m.node) == 0 {
+		if r.d.Nodes[m.node].Kind == tree.Object && r.d.Len(m.node) == 0 {
 			r.add(m.at, field.Required(nil, "the rule has none of "+strings.Join(kinds, ", ")))
 		}
 	case Move:
@@ -217,7 +217,7 @@ func (r *reader) rule(m member, index int) ruleText {
 		switch n := r.d.Int(size.node); {
 		case size.node == 0:
 			r.missing(size, "the largest size of the value as JSON, in bytes")
-		case r.d.Nodes[size.node].Kind != value.Int || n < 1 || n > most:
+		case r.d.Nodes[size.node].Kind != tree.Int || n < 1 || n > most:
 			r.add(size.at, field.Invalid(nil, string(r.d.Raw(size.node)), fmt.Sprintf(
 				"must be an integer from 1 to %d: the limit of Kubernetes for all annotations is %d bytes, with their names",
 				most, maxStashBytes)))
@@ -232,7 +232,7 @@ func (r *reader) rule(m member, index int) ruleText {
 
 // back reads the expressions under back, by path.
 func (r *reader) back(m member) (list []backText) {
-	for _, m := range r.members(m, value.Object, "an object of expressions by path", 0, maxValues) {
+	for _, m := range r.members(m, tree.Object, "an object of expressions by path", 0, maxValues) {
 		list = append(list, backText{to: r.parsePath(strings.Clone(r.d.Key(m.node)), m.at), expr: r.text(m, true), at: m.at})
 	}
 	return list
@@ -240,12 +240,12 @@ func (r *reader) back(m member) (list []backText) {
 
 // values reads the map of a values rule.
 func (r *reader) values(m member) (list [][2]text) {
-	for _, m := range r.members(m, value.Object, "an object of values that is not empty", 1, maxValues) {
+	for _, m := range r.members(m, tree.Object, "an object of values that is not empty", 1, maxValues) {
 		kind := r.d.Nodes[m.node].Kind
-		if kind == value.Array || kind == value.Object || kind == value.Null {
+		if kind == tree.Array || kind == tree.Object || kind == tree.Null {
 			r.add(m.at, field.TypeInvalid(nil, string(r.d.Raw(m.node)), "must be a string, a number or a boolean"))
 		}
-		key := text{value.String, string(value.AppendString(nil, r.d.Key(m.node))), m.at}
+		key := text{tree.String, string(tree.AppendString(nil, r.d.Key(m.node))), m.at}
 		list = append(list, [2]text{key, {kind, string(appendScalar(nil, r.d, m.node)), m.at}})
 	}
 	return list

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // expect records that a converted object may be invalid at a path.
@@ -21,7 +21,7 @@ func (p *conversion) expect(at path) {
 
 // Expects reports whether a converted object may be invalid at a path, because the object does not meet a
 // precondition.
-func (s *Set) Expects(from, to string, at value.Path) bool {
+func (s *Set) Expects(from, to string, at tree.Path) bool {
 	p := s.conversions[[2]string{from, to}]
 	if p == nil || len(p.expected) == 0 {
 		return false

@@ -10,8 +10,8 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // stash is a stash rule: a field that only one version has.
@@ -108,14 +108,14 @@ const maxNamed = 5
 func (r *run) save(dst []byte) ([]byte, *Error) {
 	d := r.d
 	metadata := d.Field(r.root, "metadata")
-	if !r.whole && d.Nodes[metadata].Kind != value.Object {
+	if !r.whole && d.Nodes[metadata].Kind != tree.Object {
 		return dst, nil // a partial object, which is not stored
 	}
 	start := len(dst)
 	for _, s := range r.conversion.stashes {
 		before := len(dst)
 		dst = append(dst, either(before == start, "{", ",")...)
-		dst = append(value.AppendString(dst, s.from.String()), ':')
+		dst = append(tree.AppendString(dst, s.from.String()), ':')
 		from := len(dst)
 		out, err := s.save(r, r.root, 0, dst)
 		if err != nil {
@@ -129,7 +129,7 @@ func (r *run) save(dst []byte) ([]byte, *Error) {
 		return dst, nil
 	}
 	annotations := d.Field(metadata, "annotations")
-	if d.Nodes[annotations].Kind == value.Object && d.Len(annotations) == 0 {
+	if d.Nodes[annotations].Kind == tree.Object && d.Len(annotations) == 0 {
 		dst = append(dst, `,"":{}`...)
 	}
 	return append(dst, '}'), nil
@@ -157,12 +157,12 @@ func (s *stash) save(r *run, i uint32, step int, dst []byte) ([]byte, *Error) {
 			return dst, nil
 		}
 		dst, err := s.save(r, c, step+1, dst)
-		return dst, err.below(value.Name(name))
+		return dst, err.below(tree.Name(name))
 	}
 	items, err := s.items(r, i, step)
 	for n, item := range items {
 		dst = append(dst, either(n == 0, "{", ",")...)
-		dst = append(append(value.AppendString(dst, item.key), ':'), item.text...)
+		dst = append(append(tree.AppendString(dst, item.key), ':'), item.text...)
 	}
 	if len(items) > 0 {
 		dst = append(dst, '}')
@@ -171,7 +171,7 @@ func (s *stash) save(r *run, i uint32, step int, dst []byte) ([]byte, *Error) {
 }
 
 // restores reports whether restore accepts a value.
-func (s *stash) restores(d *value.Doc, i uint32) bool {
+func (s *stash) restores(d *tree.Doc, i uint32) bool {
 	return len(s.fits.Explain(d, i, plan.At{})) == 0
 }
 
@@ -215,12 +215,12 @@ func (s *stash) items(r *run, container uint32, step int) (items []savedItem, er
 
 // keyOf returns the key of an item: the key of a map, the value of the key field, or the values of several fields as
 // JSON.
-func keyOf(d *value.Doc, container, item uint32, keys []string) string {
+func keyOf(d *tree.Doc, container, item uint32, keys []string) string {
 	switch {
-	case d.Nodes[container].Kind == value.Object:
+	case d.Nodes[container].Kind == tree.Object:
 		return d.Key(item)
 	case len(keys) == 1:
-		if c := d.Field(item, keys[0]); d.Nodes[c].Kind == value.String {
+		if c := d.Field(item, keys[0]); d.Nodes[c].Kind == tree.String {
 			return d.Str(c)
 		}
 	}
@@ -246,13 +246,13 @@ func (r *run) restore(kept uint32) {
 }
 
 // restore sets the values of the path from a step on, below a node, and reports whether it changed anything.
-func (s *stash) restore(d *value.Doc, f *value.Finder, i uint32, step int, kept uint32) (changed bool) {
+func (s *stash) restore(d *tree.Doc, f *tree.Finder, i uint32, step int, kept uint32) (changed bool) {
 	if name := s.from[step]; name == each {
 		for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
 			below := f.Field(kept, keyOf(d, i, c, s.keys[step]))
 			changed = below != 0 && s.restore(d, f, c, step+1, below) || changed
 		}
-	} else if d.Nodes[i].Kind == value.Object {
+	} else if d.Nodes[i].Kind == tree.Object {
 		c, last := d.Field(i, name), step == len(s.from)-1
 		switch {
 		case last && c == 0 && s.restores(d, kept):

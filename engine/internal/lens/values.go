@@ -9,13 +9,13 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // kinds maps a type to the kinds of its values.
-var kinds = map[string][]value.Kind{
-	"string": {value.String}, "integer": {value.Int}, "number": {value.Int, value.Float}, "boolean": {value.False, value.True},
-	intOrString: {value.Int, value.String},
+var kinds = map[string][]tree.Kind{
+	"string": {tree.String}, "integer": {tree.Int}, "number": {tree.Int, tree.Float}, "boolean": {tree.False, tree.True},
+	intOrString: {tree.Int, tree.String},
 }
 
 // nameValues checks the values of a rule. Keys in YAML are strings. If the field has another type, the text of the key
@@ -80,7 +80,7 @@ func (w *walker) values(src, dst *schema.Props, by *compiledRule) (*valuesStep, 
 	sameType := typeOf(src) == typeOf(dst)
 	for _, v := range enum {
 		if _, mapped := s.to[v]; !mapped && (s.images[v] != "" || !accepts(v) || !sameType) {
-			w.invalid(by.at.With(value.Name(string(Values)), value.Name("map")), v,
+			w.invalid(by.at.With(tree.Name(string(Values)), tree.Name("map")), v,
 				"is a value of the field in %s, and has no counterpart in %s: add it to the map, or write a cel rule", w.src.Name, w.dst.Name)
 		}
 	}
@@ -100,12 +100,12 @@ func (w *walker) values(src, dst *schema.Props, by *compiledRule) (*valuesStep, 
 }
 
 // scalar returns the kind of a JSON text and the text of appendScalar. A text that is not JSON is a string.
-func scalar(raw []byte) (value.Kind, string) {
-	d := value.Acquire()
+func scalar(raw []byte) (tree.Kind, string) {
+	d := tree.Acquire()
 	defer d.Release()
-	root, err := d.ParseJSON(raw, value.Limits{MaxBytes: max(len(raw), 1)})
+	root, err := d.ParseJSON(raw, tree.Limits{MaxBytes: max(len(raw), 1)})
 	if err != nil {
-		return value.String, string(raw)
+		return tree.String, string(raw)
 	}
 	return d.Nodes[root].Kind, string(appendScalar(nil, d, root))
 }
@@ -120,15 +120,15 @@ func canonicals(enum []apiextensionsv1.JSON) []string {
 }
 
 // appendScalar appends a scalar as JSON. Equal values have equal texts, even if the source escapes them differently.
-func appendScalar(dst []byte, d *value.Doc, i uint32) []byte {
-	if d.Nodes[i].Kind == value.String {
-		return value.AppendString(dst, d.Str(i))
+func appendScalar(dst []byte, d *tree.Doc, i uint32) []byte {
+	if d.Nodes[i].Kind == tree.String {
+		return tree.AppendString(dst, d.Str(i))
 	}
 	return d.AppendCanonical(dst, i)
 }
 
 func (s *valuesStep) run(r *run, i uint32) (changed bool, failed *Error) {
-	if kind := r.d.Nodes[i].Kind; kind == value.Null || kind == value.Array || kind == value.Object {
+	if kind := r.d.Nodes[i].Kind; kind == tree.Null || kind == tree.Array || kind == tree.Object {
 		return false, nil
 	}
 	r.buffer = appendScalar(r.buffer[:0], r.d, i)

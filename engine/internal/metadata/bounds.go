@@ -3,7 +3,7 @@ package metadata
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // apimachinery validates metadata that is not plainly valid, and has no deadline: its time for owners grows with the
@@ -14,9 +14,9 @@ const (
 	maxEntries = 10_000 // labels, annotations, finalizers or managed fields
 )
 
-// Fits checks the bounds of the metadata at a node, or 0. The error is a *value.LimitError.
-func Fits(d *value.Doc, meta uint32) error {
-	if meta == 0 || d.Nodes[meta].Kind != value.Object {
+// Fits checks the bounds of the metadata at a node, or 0. The error is a *tree.LimitError.
+func Fits(d *tree.Doc, meta uint32) error {
+	if meta == 0 || d.Nodes[meta].Kind != tree.Object {
 		return nil
 	}
 	for c := d.Nodes[meta].First; c != 0; c = d.Nodes[c].Next {
@@ -55,7 +55,7 @@ func fits(name string, count int) error {
 	if count <= most {
 		return nil
 	}
-	return &value.LimitError{
+	return &tree.LimitError{
 		Name: "max_metadata_entries", Limit: "size of metadata." + name, Unit: "entries", Maximum: int64(most),
 		Actual: int64(count), Advice: "remove entries that are not needed, or correct them",
 	}

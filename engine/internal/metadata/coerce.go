@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Options are the options of Coerce.
@@ -33,7 +33,7 @@ type Options struct {
 // o.Track. The error has encoding/json's text. If changed, the caller must mark the ancestors of obj dirty.
 //
 // Upstream: apiextensions-apiserver pkg/apiserver/schema/objectmeta, GetObjectMetaWithOptions and SetObjectMeta.
-func Coerce(d *value.Doc, obj uint32, o Options) (changed bool, unknown []string, err error) {
+func Coerce(d *tree.Doc, obj uint32, o Options) (changed bool, unknown []string, err error) {
 	meta := d.Field(obj, "metadata")
 	if meta == 0 {
 		return false, nil, nil
@@ -58,12 +58,12 @@ func Coerce(d *value.Doc, obj uint32, o Options) (changed bool, unknown []string
 
 // replace replaces the metadata at node meta by an ObjectMeta. Keys that stay keep their order. The caller must mark
 // the ancestors of meta dirty.
-func replace(d *value.Doc, meta uint32, m *metav1.ObjectMeta) error {
+func replace(d *tree.Doc, meta uint32, m *metav1.ObjectMeta) error {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(m)
 	if err != nil {
 		return fmt.Errorf("encoding metadata: %w", err)
 	}
-	made, err := d.Parse(appendInOrder(nil, content, d, meta), value.Arena, value.Limits{})
+	made, err := d.Parse(appendInOrder(nil, content, d, meta), tree.Arena, tree.Limits{})
 	if err != nil {
 		return fmt.Errorf("encoding metadata: %w", err)
 	}

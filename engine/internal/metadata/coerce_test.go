@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 func TestCoerce(t *testing.T) {
@@ -42,9 +42,9 @@ func TestCoerce(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			d := value.Acquire()
+			d := tree.Acquire()
 			defer d.Release()
-			root, err := d.ParseJSON([]byte(`{"a":1,"metadata":`+tt.in+`}`), value.Limits{})
+			root, err := d.ParseJSON([]byte(`{"a":1,"metadata":`+tt.in+`}`), tree.Limits{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,9 +62,9 @@ func TestCoerce(t *testing.T) {
 			if got := string(d.AppendJSON(nil, root)); got != want {
 				t.Errorf("got  %s\nwant %s", got, want)
 			}
-			plain := value.Acquire()
+			plain := tree.Acquire()
 			defer plain.Release()
-			if at, err := plain.ParseJSON([]byte(want), value.Limits{}); err != nil || !reflect.DeepEqual(d.Any(root), plain.Any(at)) {
+			if at, err := plain.ParseJSON([]byte(want), tree.Limits{}); err != nil || !reflect.DeepEqual(d.Any(root), plain.Any(at)) {
 				t.Errorf("got %#v, want %#v (%v)", d.Any(root), plain.Any(at), err)
 			}
 			if !reflect.DeepEqual(unknown, tt.unknown) {
@@ -89,9 +89,9 @@ func FuzzCoerce(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, meta []byte) {
-		d := value.Acquire()
+		d := tree.Acquire()
 		defer d.Release()
-		root, err := d.ParseJSON([]byte(`{"metadata":`+string(meta)+`}`), value.Limits{})
+		root, err := d.ParseJSON([]byte(`{"metadata":`+string(meta)+`}`), tree.Limits{})
 		if err != nil || d.Len(root) != 1 {
 			return
 		}
@@ -121,7 +121,7 @@ func FuzzCoerce(f *testing.F) {
 	})
 }
 
-func compare(t *testing.T, d *value.Doc, root uint32, want *metav1.ObjectMeta) {
+func compare(t *testing.T, d *tree.Doc, root uint32, want *metav1.ObjectMeta) {
 	t.Helper()
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(want)
 	if err != nil {

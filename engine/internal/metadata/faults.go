@@ -8,15 +8,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Faults is Validate over the tree for common errors: a missing or malformed name, namespace, label, annotation or
 // finalizer. ok is false if there may be other errors, which only Validate finds. The metadata must be coerced and
 // belong to a root object.
-func Faults(d *value.Doc, meta uint32, r Rules) (found []violation.Violation, ok bool) {
-	if meta == 0 || d.Nodes[meta].Kind != value.Object || r.Embedded {
+func Faults(d *tree.Doc, meta uint32, r Rules) (found []violation.Violation, ok bool) {
+	if meta == 0 || d.Nodes[meta].Kind != tree.Object || r.Embedded {
 		return nil, false
 	}
 	for c := d.Nodes[meta].First; c != 0; c = d.Nodes[c].Next {
@@ -39,7 +39,7 @@ func Faults(d *value.Doc, meta uint32, r Rules) (found []violation.Violation, ok
 
 // faults is one run of Faults.
 type faults struct {
-	d     *value.Doc
+	d     *tree.Doc
 	meta  uint32
 	found []violation.Violation
 }
@@ -47,11 +47,11 @@ type faults struct {
 // location is the path of a field of metadata, as text and as segments.
 type location struct {
 	field string
-	path  value.Path
+	path  tree.Path
 }
 
 func locationOf(key string) location {
-	return location{"metadata." + key, slices.Clip(value.Path{value.Name("metadata"), value.Name(key)})}
+	return location{"metadata." + key, slices.Clip(tree.Path{tree.Name("metadata"), tree.Name(key)})}
 }
 
 var (
@@ -63,7 +63,7 @@ var (
 )
 
 // entry returns the path of a label or annotation. Upstream's text is that of the map.
-func (l location) entry(key string) location { return location{l.field, l.path.With(value.Entry(key))} }
+func (l location) entry(key string) location { return location{l.field, l.path.With(tree.Entry(key))} }
 
 // add adds an error about a node.
 func (f *faults) add(at location, node uint32, err *field.Error) {
@@ -171,7 +171,7 @@ func (f *faults) wrong(list []uint32, entries uint32, right func(key, text strin
 	d := f.d
 	for c := d.Nodes[entries].First; c != 0; c = d.Nodes[c].Next {
 		switch {
-		case d.Nodes[c].Kind != value.String:
+		case d.Nodes[c].Kind != tree.String:
 			return nil, false
 		case right(d.Key(c), d.Str(c)):
 			continue
@@ -199,7 +199,7 @@ func (f *faults) repeated() bool {
 
 // text returns the string of a node, or "".
 func (f *faults) text(c uint32) string {
-	if f.d.Nodes[c].Kind != value.String {
+	if f.d.Nodes[c].Kind != tree.String {
 		return ""
 	}
 	return f.d.Str(c)

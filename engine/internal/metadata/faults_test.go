@@ -11,8 +11,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // words are texts around the rules of names, and anything.
@@ -92,8 +92,8 @@ func TestFaultsAreValidates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := value.Acquire()
-		root, err := d.ParseJSON(text, value.Limits{})
+		d := tree.Acquire()
+		root, err := d.ParseJSON(text, tree.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,8 +145,8 @@ func TestFaultsIsUnsure(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := value.Acquire()
-		root, err := d.ParseJSON(text, value.Limits{})
+		d := tree.Acquire()
+		root, err := d.ParseJSON(text, tree.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}

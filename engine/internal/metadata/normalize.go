@@ -1,6 +1,6 @@
 package metadata
 
-import "github.com/crdeval/crdeval/engine/value"
+import "github.com/crdeval/crdeval/engine/internal/tree"
 
 // fate is the effect of the round trip through metav1.ObjectMeta on a field.
 type fate uint8
@@ -14,8 +14,8 @@ const (
 // Normalize does the round trip of the metadata at node meta through metav1.ObjectMeta on the tree, if that only
 // removes empty fields. Otherwise normalized is false and the tree is unchanged: there are unknown fields, malformed
 // values or times to rewrite, and Coerce is required. If changed, the caller must mark the ancestors of meta dirty.
-func Normalize(d *value.Doc, meta uint32) (normalized, changed bool) {
-	if d.Nodes[meta].Kind != value.Object {
+func Normalize(d *tree.Doc, meta uint32) (normalized, changed bool) {
+	if d.Nodes[meta].Kind != tree.Object {
 		return false, false
 	}
 	drops := false
@@ -33,7 +33,7 @@ func Normalize(d *value.Doc, meta uint32) (normalized, changed bool) {
 	return true, drops
 }
 
-func dropEmpty(d *value.Doc, meta uint32) {
+func dropEmpty(d *tree.Doc, meta uint32) {
 	prev := uint32(0)
 	for c := d.Nodes[meta].First; c != 0; {
 		next := d.Nodes[c].Next
@@ -47,17 +47,17 @@ func dropEmpty(d *value.Doc, meta uint32) {
 }
 
 // fateOf returns the effect on one field of metav1.ObjectMeta. All but time stamps and pointers are omitted if empty.
-func fateOf(d *value.Doc, key string, i uint32) fate {
+func fateOf(d *tree.Doc, key string, i uint32) fate {
 	n, kind := &d.Nodes[i], kindOf(key)
 	switch {
 	case kind == noKind:
 		return doubt
-	case n.Kind == value.Null:
+	case n.Kind == tree.Null:
 		return drop
 	case n.Kind != kind:
 		return doubt
 	}
-	empty := kind != value.Int && n.First == 0
+	empty := kind != tree.Int && n.First == 0
 	switch key {
 	case "generation":
 		empty = n.Val == 0
@@ -67,7 +67,7 @@ func fateOf(d *value.Doc, key string, i uint32) fate {
 		}
 		return keep
 	default:
-		if kind == value.String {
+		if kind == tree.String {
 			empty = d.Str(i) == ""
 		}
 	}
@@ -83,33 +83,33 @@ func fateOf(d *value.Doc, key string, i uint32) fate {
 }
 
 // noKind is the kind of an unknown field.
-const noKind = value.Null
+const noKind = tree.Null
 
 // kindOf returns the kind of a field of metav1.ObjectMeta.
-func kindOf(key string) value.Kind {
+func kindOf(key string) tree.Kind {
 	switch key {
 	case "name", "namespace", "generateName", "uid", "resourceVersion", "selfLink", "creationTimestamp",
 		"deletionTimestamp":
-		return value.String
+		return tree.String
 	case "generation", "deletionGracePeriodSeconds":
-		return value.Int
+		return tree.Int
 	case "labels", "annotations":
-		return value.Object
+		return tree.Object
 	case "finalizers", "ownerReferences", "managedFields":
-		return value.Array
+		return tree.Array
 	}
 	return noKind
 }
 
 // isEntry reports whether a member or element of a field prints as it reads.
-func isEntry(d *value.Doc, key string, i uint32) bool {
+func isEntry(d *tree.Doc, key string, i uint32) bool {
 	switch key {
 	case "ownerReferences":
 		return isOwnerReference(d, i)
 	case "managedFields":
 		return isManagedFieldsEntry(d, i)
 	}
-	return d.Nodes[i].Kind == value.String
+	return d.Nodes[i].Kind == tree.String
 }
 
 // isCanonicalTime accepts 2006-01-02T15:04:05Z, which metav1.Time prints. It rejects rare valid times (leap days, year
@@ -132,8 +132,8 @@ func isCanonicalTime(s string) bool {
 
 // isOwnerReference accepts a reference that prints as it reads. The four strings must be present, since they are
 // printed even if empty.
-func isOwnerReference(d *value.Doc, i uint32) bool {
-	if d.Nodes[i].Kind != value.Object {
+func isOwnerReference(d *tree.Doc, i uint32) bool {
+	if d.Nodes[i].Kind != tree.Object {
 		return false
 	}
 	required := 0
@@ -141,12 +141,12 @@ func isOwnerReference(d *value.Doc, i uint32) bool {
 		kind := d.Nodes[c].Kind
 		switch d.Key(c) {
 		case "apiVersion", "kind", "name", "uid":
-			if kind != value.String {
+			if kind != tree.String {
 				return false
 			}
 			required++
 		case "controller", "blockOwnerDeletion":
-			if kind != value.True && kind != value.False {
+			if kind != tree.True && kind != tree.False {
 				return false
 			}
 		default:
@@ -156,22 +156,22 @@ func isOwnerReference(d *value.Doc, i uint32) bool {
 	return required == 4
 }
 
-func isManagedFieldsEntry(d *value.Doc, i uint32) bool {
-	if d.Nodes[i].Kind != value.Object {
+func isManagedFieldsEntry(d *tree.Doc, i uint32) bool {
+	if d.Nodes[i].Kind != tree.Object {
 		return false
 	}
 	for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
 		switch d.Key(c) {
 		case "manager", "operation", "apiVersion", "fieldsType", "subresource":
-			if d.Nodes[c].Kind != value.String || d.Str(c) == "" {
+			if d.Nodes[c].Kind != tree.String || d.Str(c) == "" {
 				return false
 			}
 		case "time":
-			if d.Nodes[c].Kind != value.String || !isCanonicalTime(d.Str(c)) {
+			if d.Nodes[c].Kind != tree.String || !isCanonicalTime(d.Str(c)) {
 				return false
 			}
 		case "fieldsV1":
-			if d.Nodes[c].Kind != value.Object || d.Nodes[c].Flags&value.Lossy != 0 { // 1.0 becomes the integer 1
+			if d.Nodes[c].Kind != tree.Object || d.Nodes[c].Flags&tree.Lossy != 0 { // 1.0 becomes the integer 1
 				return false
 			}
 		default:

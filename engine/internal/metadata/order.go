@@ -6,12 +6,12 @@ import (
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // appendInOrder prints v as JSON. Keys have the order of the node that v was made from; other keys follow, sorted. Node
 // 0 has no order.
-func appendInOrder(dst []byte, v any, d *value.Doc, node uint32) []byte {
+func appendInOrder(dst []byte, v any, d *tree.Doc, node uint32) []byte {
 	switch v := v.(type) {
 	case map[string]any:
 		open := len(dst)
@@ -20,7 +20,7 @@ func appendInOrder(dst []byte, v any, d *value.Doc, node uint32) []byte {
 			dst = appendInOrder(append(dst, ':'), v[key], d, like)
 		}
 		written := map[string]bool{}
-		if d.Nodes[node].Kind == value.Object {
+		if d.Nodes[node].Kind == tree.Object {
 			for c := d.Nodes[node].First; c != 0; c = d.Nodes[c].Next {
 				key := d.Key(c)
 				if _, present := v[key]; present && !written[key] {
@@ -37,7 +37,7 @@ func appendInOrder(dst []byte, v any, d *value.Doc, node uint32) []byte {
 		return closed(dst, open, "{}")
 	case []any:
 		open, like := len(dst), uint32(0)
-		if d.Nodes[node].Kind == value.Array && d.Len(node) == len(v) {
+		if d.Nodes[node].Kind == tree.Array && d.Len(node) == len(v) {
 			like = d.Nodes[node].First
 		}
 		for _, e := range v {

@@ -3,7 +3,7 @@ package metadata
 import (
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Rules are the constraints on an object's metadata.
@@ -17,8 +17,8 @@ type Rules struct {
 
 // Plain reports without allocating whether metadata is plainly valid, so that Validate finds no error. The metadata
 // must be coerced. Node 0 stands for none.
-func Plain(d *value.Doc, meta uint32, r Rules) bool {
-	if meta == 0 || d.Nodes[meta].Kind != value.Object {
+func Plain(d *tree.Doc, meta uint32, r Rules) bool {
+	if meta == 0 || d.Nodes[meta].Kind != tree.Object {
 		return false
 	}
 	named, spaced := r.Embedded, false
@@ -44,7 +44,7 @@ func Plain(d *value.Doc, meta uint32, r Rules) bool {
 }
 
 // plainMember reports whether a field of metadata other than the name and the namespace is plainly valid.
-func plainMember(d *value.Doc, c uint32, key string) bool {
+func plainMember(d *tree.Doc, c uint32, key string) bool {
 	switch key {
 	case "generation":
 		return int64(d.Nodes[c].Val) >= 0
@@ -67,7 +67,7 @@ func plainMember(d *value.Doc, c uint32, key string) bool {
 	return false
 }
 
-func plainLabels(d *value.Doc, labels uint32) bool {
+func plainLabels(d *tree.Doc, labels uint32) bool {
 	for c := d.Nodes[labels].First; c != 0; c = d.Nodes[c].Next {
 		if !isQualifiedName(d.Key(c)) {
 			return false
@@ -82,7 +82,7 @@ func plainLabels(d *value.Doc, labels uint32) bool {
 // maxAnnotations is upstream's TotalAnnotationSizeLimitB: keys and values together, in bytes.
 const maxAnnotations = 256 << 10
 
-func plainAnnotations(d *value.Doc, annotations uint32) bool {
+func plainAnnotations(d *tree.Doc, annotations uint32) bool {
 	total := 0
 	for c := d.Nodes[annotations].First; c != 0; c = d.Nodes[c].Next {
 		key := d.Key(c)
@@ -95,7 +95,7 @@ func plainAnnotations(d *value.Doc, annotations uint32) bool {
 }
 
 // plainFinalizers leaves the two finalizers of the garbage collector, which exclude each other, to Validate.
-func plainFinalizers(d *value.Doc, finalizers uint32) bool {
+func plainFinalizers(d *tree.Doc, finalizers uint32) bool {
 	for c := d.Nodes[finalizers].First; c != 0; c = d.Nodes[c].Next {
 		name := d.Str(c)
 		if !isQualifiedName(name) || name == "orphan" || name == "foregroundDeletion" {
@@ -105,7 +105,7 @@ func plainFinalizers(d *value.Doc, finalizers uint32) bool {
 	return true
 }
 
-func plainOwners(d *value.Doc, owners uint32) bool {
+func plainOwners(d *tree.Doc, owners uint32) bool {
 	controllers := 0
 	for o := d.Nodes[owners].First; o != 0; o = d.Nodes[o].Next {
 		for c := d.Nodes[o].First; c != 0; c = d.Nodes[c].Next {
@@ -120,7 +120,7 @@ func plainOwners(d *value.Doc, owners uint32) bool {
 					return false
 				}
 			case "controller":
-				if d.Nodes[c].Kind == value.True {
+				if d.Nodes[c].Kind == tree.True {
 					controllers++
 				}
 			}
@@ -135,7 +135,7 @@ const (
 	maxSubresource = 256
 )
 
-func plainManagers(d *value.Doc, entries uint32) bool {
+func plainManagers(d *tree.Doc, entries uint32) bool {
 	for e := d.Nodes[entries].First; e != 0; e = d.Nodes[e].Next {
 		operation := false
 		for c := d.Nodes[e].First; c != 0; c = d.Nodes[c].Next {
@@ -165,7 +165,7 @@ func plainManagers(d *value.Doc, entries uint32) bool {
 
 // DistinctOwners reports whether all owner references have different uids. It returns false for long lists. Metadata
 // must be coerced. Node 0 stands for no owners.
-func DistinctOwners(d *value.Doc, owners uint32) bool {
+func DistinctOwners(d *tree.Doc, owners uint32) bool {
 	if owners == 0 || d.Len(owners) < 2 {
 		return true
 	}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 func TestPlain(t *testing.T) {
@@ -29,8 +29,8 @@ func TestPlain(t *testing.T) {
 		{`{"name":"x","generation":-1}`, Rules{}, false},
 	}
 	for _, tt := range tests {
-		d := value.Acquire()
-		root, err := d.ParseJSON([]byte(tt.in), value.Limits{})
+		d := tree.Acquire()
+		root, err := d.ParseJSON([]byte(tt.in), tree.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // ValidateCommon validates the metadata of a root object on update like that of any resource: the object, then the
@@ -39,8 +39,8 @@ func ValidateUpdate(m, old *metav1.ObjectMeta, namespaced bool) field.ErrorList 
 // PlainUpdate reports without allocating whether an update of old's metadata to this one is plainly valid, so that
 // ValidateCommon and ValidateUpdate find no error in the prepared metadata. Prepared metadata has old's generation.
 // It also has old's uid, time stamps and grace period where it has no values of its own. Both must be coerced.
-func PlainUpdate(d *value.Doc, meta, old uint32, r Rules) bool {
-	if meta == 0 || old == 0 || d.Nodes[old].Kind != value.Object || !Plain(d, meta, r) ||
+func PlainUpdate(d *tree.Doc, meta, old uint32, r Rules) bool {
+	if meta == 0 || old == 0 || d.Nodes[old].Kind != tree.Object || !Plain(d, meta, r) ||
 		!sameMember(d, meta, old, "name") || !sameMember(d, meta, old, "namespace") {
 		return false
 	}
@@ -64,7 +64,7 @@ func PlainUpdate(d *value.Doc, meta, old uint32, r Rules) bool {
 }
 
 // sameMember reports whether the fields of two objects are equal or both absent.
-func sameMember(d *value.Doc, a, b uint32, key string) bool {
+func sameMember(d *tree.Doc, a, b uint32, key string) bool {
 	x, y := d.Field(a, key), d.Field(b, key)
-	return x == 0 && y == 0 || x != 0 && y != 0 && value.Equal(d, x, d, y)
+	return x == 0 && y == 0 || x != 0 && y != 0 && tree.Equal(d, x, d, y)
 }

@@ -19,7 +19,7 @@ import (
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Validate validates the metadata of a root object on create as a custom resource's strategy does. Errors are in the
@@ -111,7 +111,7 @@ func reorder(errs field.ErrorList, at *field.Path, entries map[string]string,
 // ValidateEmbedded validates apiVersion, kind and metadata of the embedded resource at node obj with the path at.
 //
 // Upstream: apiserver/schema/objectmeta/validation.go, validateEmbeddedResource.
-func ValidateEmbedded(d *value.Doc, obj uint32, at *field.Path) field.ErrorList {
+func ValidateEmbedded(d *tree.Doc, obj uint32, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, key := range [...]string{"apiVersion", "kind"} {
 		if d.Field(obj, key) == 0 {
@@ -132,8 +132,8 @@ func ValidateEmbedded(d *value.Doc, obj uint32, at *field.Path) field.ErrorList 
 }
 
 // validateText validates a field that must be a string. check returns what is wrong with it, or "".
-func validateText(d *value.Doc, i uint32, at *field.Path, check func(string) string) field.ErrorList {
-	if d.Nodes[i].Kind != value.String {
+func validateText(d *tree.Doc, i uint32, at *field.Path, check func(string) string) field.ErrorList {
+	if d.Nodes[i].Kind != tree.String {
 		return field.ErrorList{field.Invalid(at, d.Any(i), "must be a string")}
 	}
 	s := strings.Clone(d.Str(i))
@@ -160,7 +160,7 @@ func checkKind(s string) string {
 	return ""
 }
 
-func validateEmbeddedMeta(d *value.Doc, i uint32, at *field.Path) field.ErrorList {
+func validateEmbeddedMeta(d *tree.Doc, i uint32, at *field.Path) field.ErrorList {
 	v := d.Any(i)
 	m, _, err := decode(v, Options{})
 	if err != nil {
@@ -180,16 +180,16 @@ func pathSegment(name string, prefix bool) []string {
 }
 
 // PlainEmbedded reports without allocating whether ValidateEmbedded finds no error about the object at node obj.
-func PlainEmbedded(d *value.Doc, obj uint32) bool {
+func PlainEmbedded(d *tree.Doc, obj uint32) bool {
 	version, kind := false, false
 	for c := d.Nodes[obj].First; c != 0; c = d.Nodes[c].Next {
 		switch d.Key(c) {
 		case "apiVersion":
-			if version = d.Nodes[c].Kind == value.String && isGroupVersion(d.Str(c)); !version {
+			if version = d.Nodes[c].Kind == tree.String && isGroupVersion(d.Str(c)); !version {
 				return false
 			}
 		case "kind":
-			if kind = d.Nodes[c].Kind == value.String && isKind(d.Str(c)); !kind {
+			if kind = d.Nodes[c].Kind == tree.String && isKind(d.Str(c)); !kind {
 				return false
 			}
 		case "metadata":
@@ -227,7 +227,7 @@ func isKind(s string) bool {
 // validates.
 //
 // Upstream: registry/customresource/validator.go, getObjectMeta.
-func FromTree(d *value.Doc, meta uint32) (*metav1.ObjectMeta, field.ErrorList) {
+func FromTree(d *tree.Doc, meta uint32) (*metav1.ObjectMeta, field.ErrorList) {
 	m := &metav1.ObjectMeta{}
 	raw := d.Any(meta)
 	if raw == nil {
@@ -248,12 +248,12 @@ func FromTree(d *value.Doc, meta uint32) (*metav1.ObjectMeta, field.ErrorList) {
 // of entries, or contain null.
 //
 // Upstream: apimachinery, unstructured.go, GetManagedFields.
-func HasUnreadableManagedFields(d *value.Doc, meta uint32) bool {
+func HasUnreadableManagedFields(d *tree.Doc, meta uint32) bool {
 	list := d.Field(meta, "managedFields")
 	if list == 0 {
 		return false
 	}
-	if d.Nodes[list].Kind != value.Array {
+	if d.Nodes[list].Kind != tree.Array {
 		return true
 	}
 	for i := d.Nodes[list].First; i != 0; i = d.Nodes[i].Next {
@@ -269,7 +269,7 @@ func HasUnreadableManagedFields(d *value.Doc, meta uint32) bool {
 // type counts as absent.
 //
 // Upstream: apimachinery, unstructured.go.
-func Accessed(d *value.Doc, meta uint32) *metav1.ObjectMeta {
+func Accessed(d *tree.Doc, meta uint32) *metav1.ObjectMeta {
 	u := unstructured.Unstructured{Object: map[string]any{"metadata": d.Any(meta)}}
 	return &metav1.ObjectMeta{
 		Name: u.GetName(), GenerateName: u.GetGenerateName(), Namespace: u.GetNamespace(), SelfLink: u.GetSelfLink(),

@@ -19,7 +19,7 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Form is the OpenAPI version of a document.
@@ -85,11 +85,11 @@ func New(form Form, maxBytes int64, reserve func(bytes int64) error) *Document {
 	return d
 }
 
-// Add adds a resource. The error is a *ConflictError, a *value.LimitError if the document is too large, or the error of
+// Add adds a resource. The error is a *ConflictError, a *tree.LimitError if the document is too large, or the error of
 // reserve. The document must not be used after an error.
 // (k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder/merge.go, MergeSpecs and MergeSpecsV3)
 func (d *Document) Add(r *Resource) error {
-	w := &writer{form: d.form, d: value.Acquire(), shared: map[string][]byte{}} // no defer: after a panic it must not be reused
+	w := &writer{form: d.form, d: tree.Acquire(), shared: map[string][]byte{}} // no defer: after a panic it must not be reused
 	var failed error
 	put := func(s section, name string, write func()) {
 		if failed != nil {
@@ -219,8 +219,8 @@ func Index(root string, entries []IndexEntry) []byte {
 func ETag(document []byte) string { return fmt.Sprintf("%X", sha512.Sum512(document)) }
 
 // TooLarge returns the error for a document of more than maxBytes.
-func TooLarge(size, maxBytes int64) *value.LimitError {
-	return &value.LimitError{
+func TooLarge(size, maxBytes int64) *tree.LimitError {
+	return &tree.LimitError{
 		Name: "max_openapi_bytes", Limit: "OpenAPI document", Unit: "bytes", Maximum: maxBytes, Actual: size, AtLeast: true,
 		Advice: "ask for the documents of fewer CRDs",
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 func TestOperations(t *testing.T) {
@@ -144,7 +144,7 @@ func TestDocuments(t *testing.T) {
 		t.Errorf("two of a kind: %v %s", err, v2)
 	}
 	for _, form := range []Form{V2Form, V3Form} {
-		var limit *value.LimitError
+		var limit *tree.LimitError
 		if _, err := build(form, 1000, "A"); !errors.As(err, &limit) || limit.Maximum != 1000 || limit.Actual < 1000 {
 			t.Errorf("too large: %v", err)
 		}

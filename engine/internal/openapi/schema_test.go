@@ -7,7 +7,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // written returns the JSON of a schema in a form.
@@ -17,7 +17,7 @@ func written(t *testing.T, f Form, schema string) string {
 	if err := json.Unmarshal([]byte(schema), s); err != nil {
 		t.Fatal(err)
 	}
-	w := &writer{form: f, d: value.Acquire()}
+	w := &writer{form: f, d: tree.Acquire()}
 	defer w.d.Release()
 	w.node(s, nil)
 	return string(w.out)
@@ -87,7 +87,7 @@ func TestKindWithoutSchema(t *testing.T) {
 		{"pruned", V2Form, Resource{Schema: full}, false},
 	} {
 		tc.r.Group, tc.r.Version, tc.r.Kind, tc.r.Selectable = "b.a", "v1", "K", []string{".spec.x"}
-		w := &writer{form: tc.form, d: value.Acquire()}
+		w := &writer{form: tc.form, d: tree.Acquire()}
 		w.kind(&tc.r)
 		w.d.Release()
 		if got := string(w.out); (got == bare) != tc.bare || !tc.bare && !strings.Contains(got, `"a":{"type":"string"}`) {

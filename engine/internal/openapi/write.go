@@ -6,14 +6,14 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // writer appends JSON as encoding/json prints it: without white space, with <, > and & escaped.
 type writer struct {
 	out  []byte
 	form Form
-	d    *value.Doc // scratch
+	d    *tree.Doc // scratch
 	// shared collects the v2 parameters that operations share.
 	shared map[string][]byte
 }
@@ -36,7 +36,7 @@ func (w *writer) key(name string) *writer {
 	return w
 }
 
-func (w *writer) text(s string) { w.out = value.AppendCanonicalString(w.out, s) }
+func (w *writer) text(s string) { w.out = tree.AppendCanonicalString(w.out, s) }
 
 func (w *writer) raw(text []byte) { w.out = append(w.out, text...) }
 
@@ -92,7 +92,7 @@ func (w *writer) value(j *apiextensionsv1.JSON) {
 		return
 	}
 	w.d.Reset()
-	root, err := w.d.ParseJSON(j.Raw, value.Limits{MaxBytes: max(len(j.Raw), 1)})
+	root, err := w.d.ParseJSON(j.Raw, tree.Limits{MaxBytes: max(len(j.Raw), 1)})
 	if err != nil {
 		panic(err) // decoding a CRD checks its values
 	}

@@ -23,9 +23,9 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/typed"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Type is a patch language. The zero Type is invalid.
@@ -83,7 +83,7 @@ func badRequest(text string) error {
 type Document struct {
 	Type Type
 	// Doc holds the patch, Root is its root. The caller releases the Doc after the last use of a Tree made with it.
-	Doc  *value.Doc
+	Doc  *tree.Doc
 	Root uint32
 	// Text is the patch as JSON.
 	Text []byte
@@ -91,14 +91,14 @@ type Document struct {
 
 // Object is the object to patch.
 type Object struct {
-	Doc  *value.Doc
+	Doc  *tree.Doc
 	Root uint32
 	// Printed says that upstream printed the text. Otherwise upstream prints it with sorted keys.
 	Printed bool
 }
 
 // Apply applies a patch to an object. It changes neither, and the Tree refers to both. The error is an *Error, a
-// *value.LimitError or value.ErrStopped.
+// *tree.LimitError or tree.ErrStopped.
 func Apply(o Object, p Document, s *interrupt.Signal) (*Tree, error) {
 	t := &Tree{old: o.Doc, printed: o.Printed, patch: p.Doc, stop: s}
 	var err error
@@ -109,9 +109,9 @@ func Apply(o Object, p Document, s *interrupt.Signal) (*Tree, error) {
 		}
 		t.root = node{kind: ofOld, at: o.Root}
 		err = t.run(p)
-	case kind == value.Object:
+	case kind == tree.Object:
 		t.root = node{kind: merged, at: p.Root, into: o.Root}
-	case kind == value.Array:
+	case kind == tree.Array:
 		t.root = node{kind: merged, at: p.Root} // the list replaces the object, and the caller reports that
 	default:
 		err = badRequest("Invalid JSON Patch")
@@ -120,7 +120,7 @@ func Apply(o Object, p Document, s *interrupt.Signal) (*Tree, error) {
 	case err != nil:
 		return nil, err
 	case s.Stopped():
-		return nil, value.ErrStopped
+		return nil, tree.ErrStopped
 	case t.nested(t.root, MaxNested):
 		return nil, tooNested()
 	}
@@ -159,7 +159,7 @@ func (p Document) Mismatches() []violation.Violation {
 // patch itself: duplicate fields, and unknown fields of operations. There are at most 100, as upstream. The error is an
 // *Error.
 func (p Document) Decode() (unknown []Unknown, err error) {
-	if p.Type == Merge && p.Doc.Nodes[p.Root].Kind == value.Object && !p.Doc.HasDuplicates(value.Request) {
+	if p.Type == Merge && p.Doc.Nodes[p.Root].Kind == tree.Object && !p.Doc.HasDuplicates(tree.Request) {
 		return nil, nil
 	}
 	found, err := p.unmarshal()

@@ -11,8 +11,8 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/patch"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/testenv"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // TestApply names what the languages do, and where the library does not do what their RFCs say. Each case runs against the library, too.
@@ -96,8 +96,8 @@ func TestStrict(t *testing.T) {
 		{patch.JSON, `{}`, nil, "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"},
 		{patch.JSON, `[1]`, nil, "error decoding patch: json: cannot unmarshal number into Go value of type handlers.jsonPatchOp"},
 	} {
-		d := value.Acquire()
-		root, err := d.Parse([]byte(c.patch), value.Request, value.Limits{})
+		d := tree.Acquire()
+		root, err := d.Parse([]byte(c.patch), tree.Request, tree.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,17 +139,17 @@ func TestHostile(t *testing.T) {
 		{"lists put into lists, and copied", `{}`, "[" + nesting + `,{"op":"copy","from":"/a","path":"/c"},{"op":"remove","path":"/a"},{"op":"remove","path":"/c"}]`, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			old, doc := value.Acquire(), value.Acquire()
+			old, doc := tree.Acquire(), tree.Acquire()
 			defer old.Release()
 			defer doc.Release()
-			root, _ := old.Parse([]byte(c.object), value.Old, value.Limits{})
-			at, _ := doc.Parse([]byte(c.patch), value.Request, value.Limits{})
+			root, _ := old.Parse([]byte(c.object), tree.Old, tree.Limits{})
+			at, _ := doc.Parse([]byte(c.patch), tree.Request, tree.Limits{})
 			start := testenv.CPUTime()
 			_, err := patch.Apply(patch.Object{Doc: old, Root: root}, patch.Document{Type: patch.JSON, Doc: doc, Root: at, Text: []byte(c.patch)}, nil)
 			if took := testenv.CPUTime() - start; took > 20*time.Second {
 				t.Errorf("it took %v", took)
 			}
-			e, limit := new(patch.Error), new(value.LimitError)
+			e, limit := new(patch.Error), new(tree.LimitError)
 			if c.code == 0 && !errors.As(err, &limit) || c.code != 0 && (!errors.As(err, &e) || e.Code != c.code) {
 				t.Errorf("got %v", err)
 			}
@@ -163,7 +163,7 @@ func TestHostile(t *testing.T) {
 // TestMergeMemory checks that merging a large patch of small containers takes little more than its text, and that it
 // can be interrupted.
 func TestMergeMemory(t *testing.T) {
-	old, doc := value.Acquire(), value.Acquire()
+	old, doc := tree.Acquire(), tree.Acquire()
 	defer old.Release()
 	defer doc.Release()
 	var text strings.Builder
@@ -172,8 +172,8 @@ func TestMergeMemory(t *testing.T) {
 		text.WriteString(`{"a":[]},`)
 	}
 	text.WriteString(`{"a":null}]}}`)
-	root, _ := old.Parse([]byte(`{"a":{"c":1}}`), value.Old, value.Limits{})
-	at, err := doc.Parse([]byte(text.String()), value.Request, value.Limits{})
+	root, _ := old.Parse([]byte(`{"a":{"c":1}}`), tree.Old, tree.Limits{})
+	at, err := doc.Parse([]byte(text.String()), tree.Request, tree.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

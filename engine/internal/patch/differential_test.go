@@ -14,8 +14,8 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/patch"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/testenv"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // init makes the library what it is in an API server.
@@ -31,14 +31,14 @@ type answer struct {
 // ours applies a patch. The object is the stored one; a server prints it before it patches.
 func ours(t testing.TB, language patch.Type, object, text string) (a answer) {
 	t.Helper()
-	old, doc := value.Acquire(), value.Acquire()
+	old, doc := tree.Acquire(), tree.Acquire()
 	defer old.Release()
 	defer doc.Release()
-	root, err := old.Parse([]byte(object), value.Old, value.Limits{})
+	root, err := old.Parse([]byte(object), tree.Old, tree.Limits{})
 	if err != nil {
 		t.Fatalf("object %s: %v", object, err)
 	}
-	at, err := doc.Parse([]byte(text), value.Request, value.Limits{})
+	at, err := doc.Parse([]byte(text), tree.Request, tree.Limits{})
 	if err != nil {
 		return answer{code: 400, detail: err.Error()}
 	}
@@ -112,12 +112,12 @@ func agree(t testing.TB, language patch.Type, object, text string) answer {
 }
 
 func sameValue(a, b string) bool {
-	da, db := value.Acquire(), value.Acquire()
+	da, db := tree.Acquire(), tree.Acquire()
 	defer da.Release()
 	defer db.Release()
-	ra, err := da.Parse([]byte(a), value.Request, value.Limits{})
-	rb, err2 := db.Parse([]byte(b), value.Request, value.Limits{})
-	return err == nil && err2 == nil && value.Equal(da, ra, db, rb)
+	ra, err := da.Parse([]byte(a), tree.Request, tree.Limits{})
+	rb, err2 := db.Parse([]byte(b), tree.Request, tree.Limits{})
+	return err == nil && err2 == nil && tree.Equal(da, ra, db, rb)
 }
 
 // TestAgreement puts random patches to ours and to the library.
@@ -240,13 +240,13 @@ func FuzzApply(f *testing.F) {
 		if len(object)+len(text) > 4096 {
 			return
 		}
-		d := value.Acquire()
+		d := tree.Acquire()
 		defer d.Release()
-		root, err := d.Parse([]byte(object), value.Request, value.Limits{})
-		if err != nil || d.Nodes[root].Kind != value.Object {
+		root, err := d.Parse([]byte(object), tree.Request, tree.Limits{})
+		if err != nil || d.Nodes[root].Kind != tree.Object {
 			return
 		}
-		if _, err := d.Parse([]byte(text), value.Old, value.Limits{}); err != nil {
+		if _, err := d.Parse([]byte(text), tree.Old, tree.Limits{}); err != nil {
 			return // what upstream reads and we do not: a number outside of float64
 		}
 		canonical := string(d.AppendCanonical(nil, root)) // with upstream's numbers
@@ -265,13 +265,13 @@ func FuzzApply(f *testing.F) {
 func TestStopped(t *testing.T) {
 	done := make(chan struct{})
 	close(done)
-	old, doc := value.Acquire(), value.Acquire()
+	old, doc := tree.Acquire(), tree.Acquire()
 	defer old.Release()
 	defer doc.Release()
-	root, _ := old.Parse([]byte(`{"a":1}`), value.Old, value.Limits{})
+	root, _ := old.Parse([]byte(`{"a":1}`), tree.Old, tree.Limits{})
 	for language, text := range map[patch.Type]string{patch.Merge: `{"a":2}`, patch.JSON: `[{"op":"remove","path":"/a"}]`} {
-		at, _ := doc.Parse([]byte(text), value.Request, value.Limits{})
-		if _, err := patch.Apply(patch.Object{Doc: old, Root: root}, patch.Document{Type: language, Doc: doc, Root: at, Text: []byte(text)}, interrupt.On(done)); !errors.Is(err, value.ErrStopped) {
+		at, _ := doc.Parse([]byte(text), tree.Request, tree.Limits{})
+		if _, err := patch.Apply(patch.Object{Doc: old, Root: root}, patch.Document{Type: language, Doc: doc, Root: at, Text: []byte(text)}, interrupt.On(done)); !errors.Is(err, tree.ErrStopped) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -4,12 +4,12 @@ import (
 	"slices"
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Tree is a patched object.
 type Tree struct {
-	old, patch *value.Doc
+	old, patch *tree.Doc
 	printed    bool // upstream printed the text of old
 	open       []container
 	root       node
@@ -81,7 +81,7 @@ func (t *Tree) nested(n node, most int) bool {
 }
 
 func tooNested() error {
-	return &value.LimitError{Name: "max_patch_nesting", Limit: "nesting depth of what a patch makes", Unit: "levels",
+	return &tree.LimitError{Name: "max_patch_nesting", Limit: "nesting depth of what a patch makes", Unit: "levels",
 		Maximum: MaxNested, Actual: MaxNested + 1, AtLeast: true, Advice: "no API server decodes so deep an object"}
 }
 
@@ -89,7 +89,7 @@ func tooNested() error {
 const many = 12
 
 // doc returns the Doc of the nodes of a kind, or nil.
-func (t *Tree) doc(k kind) *value.Doc {
+func (t *Tree) doc(k kind) *tree.Doc {
 	switch k {
 	case ofOld:
 		return t.old
@@ -100,22 +100,22 @@ func (t *Tree) doc(k kind) *value.Doc {
 }
 
 // shape returns the JSON kind of a node. A copiedNull is a Null.
-func (t *Tree) shape(n node) value.Kind {
+func (t *Tree) shape(n node) tree.Kind {
 	if d := t.doc(n.kind); d != nil {
 		return d.Nodes[n.at].Kind
 	}
 	switch {
 	case n.kind != opened:
-		return value.Null
+		return tree.Null
 	case t.open[n.at].list:
-		return value.Array
+		return tree.Array
 	}
-	return value.Object
+	return tree.Object
 }
 
 // child returns a value of a Doc as a member of an opened node.
-func child(k kind, d *value.Doc, at uint32) node {
-	if d.Nodes[at].Kind == value.Null {
+func child(k kind, d *tree.Doc, at uint32) node {
+	if d.Nodes[at].Kind == tree.Null {
 		return node{}
 	}
 	return node{kind: k, at: at}
@@ -139,7 +139,7 @@ func (t *Tree) opens(n *node) *container {
 // contents returns the elements or members of a list or an object that is not opened.
 func (t *Tree) contents(n node) container {
 	d := t.doc(n.kind)
-	c := container{list: d.Nodes[n.at].Kind == value.Array, live: d.Len(n.at)}
+	c := container{list: d.Nodes[n.at].Kind == tree.Array, live: d.Len(n.at)}
 	if c.list {
 		c.elements = make([]node, 0, c.live)
 	} else {
@@ -175,9 +175,9 @@ func (t *Tree) merge(n node) (c container) {
 		case i < 0:
 			c.members = append(c.members, member{key: d.Key(p), node: made})
 		default:
-			if old := c.members[i].node; t.shape(old) == value.Object && t.shape(made) == value.Object {
+			if old := c.members[i].node; t.shape(old) == tree.Object && t.shape(made) == tree.Object {
 				made.into = old.at
-			} else if t.shape(old) == value.Object {
+			} else if t.shape(old) == tree.Object {
 				made.kind = ofPatch
 			}
 			c.members[i].node = made

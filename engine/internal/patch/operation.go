@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // operation is one operation of a JSON patch.
@@ -24,7 +24,7 @@ func (t *Tree) read(at uint32) (op operation) {
 	d := t.patch
 	text := func(key string) *string {
 		c := d.Field(at, key)
-		if d.Nodes[c].Kind != value.String {
+		if d.Nodes[c].Kind != tree.String {
 			return nil
 		}
 		text := d.Str(c)
@@ -36,7 +36,7 @@ func (t *Tree) read(at uint32) (op operation) {
 	op.path, op.from = text("path"), text("from")
 	if c := d.Field(at, "value"); c != 0 {
 		op.hasValue, op.value = true, node{kind: ofPatch, at: c}
-		if d.Nodes[c].Kind == value.Null {
+		if d.Nodes[c].Kind == tree.Null {
 			op.value = node{kind: given}
 		}
 	}
@@ -57,11 +57,11 @@ func (t *Tree) run(p Document) error {
 	k := 0
 	for c := t.patch.Nodes[p.Root].First; c != 0; c = t.patch.Nodes[c].Next {
 		if t.stop.Stopped() {
-			return value.ErrStopped
+			return tree.ErrStopped
 		}
 		op := t.read(c)
 		err := t.apply(&op)
-		if limit := new(value.LimitError); errors.As(err, &limit) {
+		if limit := new(tree.LimitError); errors.As(err, &limit) {
 			return err
 		}
 		if t.crashed || err != nil {

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // slot is the target of a path: a key of an object or an index of a list. It need not exist.
@@ -22,7 +22,7 @@ var errNoContainer = errors.New("the path does not lead into an object or a list
 func Keys(path string) []string {
 	keys := strings.Split(path, "/")[1:]
 	for i := range keys {
-		keys[i] = value.UnescapePointer(keys[i])
+		keys[i] = tree.UnescapePointer(keys[i])
 	}
 	return keys
 }
@@ -133,7 +133,7 @@ func (t *Tree) take(at slot) error {
 // shift counts moved elements.
 func (t *Tree) shift(n int) error {
 	if t.shifted += int64(n); t.shifted > MaxShifted {
-		return &value.LimitError{Name: "max_patch_shifts", Limit: "work of a patch", Unit: "list elements moved",
+		return &tree.LimitError{Name: "max_patch_shifts", Limit: "work of a patch", Unit: "list elements moved",
 			Maximum: MaxShifted, Actual: t.shifted, AtLeast: true, Advice: "replace the whole list, or add at its end"}
 	}
 	return nil

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // AppendJSON appends the patched object as JSON: first the old keys in their order, then those of the patch. Values of
@@ -62,7 +62,7 @@ func (t *Tree) print(dst []byte, n node, upstream bool) []byte {
 			if dst[len(dst)-1] != '{' {
 				dst = append(dst, ',')
 			}
-			dst = append(value.AppendCanonicalString(dst, m.key), ':')
+			dst = append(tree.AppendCanonicalString(dst, m.key), ':')
 			dst = t.print(dst, m.node, upstream)
 		}
 	}
@@ -133,18 +133,18 @@ func (t *Tree) equal(n *node, with node) bool {
 	case n.kind == given:
 		return with.kind == given
 	case n.kind == copiedNull || n.kind == opened && t.open[n.at].sealed:
-		return other == value.Object && t.patch.Len(with.at) == 0
+		return other == tree.Object && t.patch.Len(with.at) == 0
 	case with.kind == given || shape != other && (isContainer(shape) || isContainer(other)):
 		return false
-	case shape == value.Object:
+	case shape == tree.Object:
 		return t.equalMembers(n, with)
-	case shape == value.Array:
+	case shape == tree.Array:
 		return t.equalElements(n, with)
 	}
 	return bytes.Equal(t.text(*n), t.text(with))
 }
 
-func isContainer(k value.Kind) bool { return k == value.Object || k == value.Array }
+func isContainer(k tree.Kind) bool { return k == tree.Object || k == tree.Array }
 
 // equalMembers compares two objects. Upstream's random order decides whether it finds a difference or panics. Here the
 // difference comes first.

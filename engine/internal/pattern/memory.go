@@ -6,7 +6,7 @@ import (
 	"unsafe"
 	"weak"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // MaxBytes bounds the memory of the compiled patterns of this process, for all CRDs. Real CRDs need a few hundred KiB.
@@ -85,7 +85,7 @@ func Oversize(source string) error {
 		return nil //nolint:nilerr // compiling reports it
 	}
 	if size := programSize(parsed); size > maxProgram {
-		return &value.LimitError{Name: "max_pattern_program_bytes", Limit: "compiled size of a pattern", Unit: "bytes",
+		return &tree.LimitError{Name: "max_pattern_program_bytes", Limit: "compiled size of a pattern", Unit: "bytes",
 			Maximum: maxProgram, Actual: size, Advice: "write a shorter pattern, or one with smaller counts of repetition"}
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 func heap() int64 {
@@ -153,7 +153,7 @@ func TestOversizePattern(t *testing.T) {
 		"cannot be parsed at all": {`(a{1000}){1000}`, false},
 	} {
 		err := Oversize(c.source)
-		var limit *value.LimitError
+		var limit *tree.LimitError
 		if errors.As(err, &limit) != c.over {
 			t.Errorf("%s: %v", name, err)
 		}

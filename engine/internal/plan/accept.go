@@ -3,7 +3,7 @@ package plan
 import (
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Mode is the purpose of an accept walk.
@@ -21,7 +21,7 @@ type Mode struct {
 	// Defaulted: the object has its defaults. The walk doubts what it would have to fill in.
 	Defaulted bool
 	// Limits bound what defaults may add. Beyond them the walk doubts.
-	Limits value.Limits
+	Limits tree.Limits
 	// Stop aborts the walk with a doubt. It may be nil.
 	Stop *interrupt.Signal
 	// Edits collects what the walk prunes and fills in. It may be nil.
@@ -35,7 +35,7 @@ type Mode struct {
 //
 // The object is of the plan's group and kind. The caller coerces its metadata before, and validates its apiVersion,
 // kind and metadata. The Doc may hold other trees. A warm Doc allocates nothing.
-func (p *Plan) Accept(d *value.Doc, root uint32, m Mode) bool {
+func (p *Plan) Accept(d *tree.Doc, root uint32, m Mode) bool {
 	return p.accept(d, root, acceptor{
 		Mode: m, changer: changer{dropping: m.StatusOnly}, resets: (m.Create || m.Update) && p.StatusSubresource,
 		shaping: m.StatusOnly,
@@ -43,14 +43,14 @@ func (p *Plan) Accept(d *value.Doc, root uint32, m Mode) bool {
 }
 
 // accept runs a walk.
-func (p *Plan) accept(d *value.Doc, root uint32, w acceptor) bool {
-	if p.ExplainOnly || !quirk.All() || d.Nodes[root].Kind != value.Object {
+func (p *Plan) accept(d *tree.Doc, root uint32, w acceptor) bool {
+	if p.ExplainOnly || !quirk.All() || d.Nodes[root].Kind != tree.Object {
 		return false
 	}
 	w.d, w.edits, w.stop = d, w.Edits, w.Stop
 	w.budget = newBudget(w.Limits.WithDefaults().MaxDefaultBytes)
 	if !w.undefaulted {
-		d.SetSource(value.Defaults, p.defaults)
+		d.SetSource(tree.Defaults, p.defaults)
 	}
 	if w.edits != nil {
 		w.edits.reset(d)
@@ -82,7 +82,7 @@ func (w *acceptor) node(n *Node, i uint32) bool {
 	if !n.kinds.has(k) && !w.shaping || w.tick(1) {
 		return false
 	}
-	if k == value.Object && !w.object(n, i) || k == value.Array && !w.array(n, i) {
+	if k == tree.Object && !w.object(n, i) || k == tree.Array && !w.array(n, i) {
 		return false
 	}
 	return n.Valid == nil || w.shaping || w.values(n.Valid, i)
@@ -101,7 +101,7 @@ func (w *acceptor) array(n *Node, i uint32) bool {
 				w.edits.leave()
 			}
 			continue
-		case d.Nodes[c].Kind == value.Null && n.Items.null() == defaulted && !w.undefaulted:
+		case d.Nodes[c].Kind == tree.Null && n.Items.null() == defaulted && !w.undefaulted:
 			w.replaced(n.Items, i, c)
 			dirty = true
 		}
@@ -111,10 +111,10 @@ func (w *acceptor) array(n *Node, i uint32) bool {
 		if !ok {
 			return false
 		}
-		dirty = dirty || d.Nodes[c].Flags&value.Dirty != 0
+		dirty = dirty || d.Nodes[c].Flags&tree.Dirty != 0
 	}
 	if dirty {
-		d.Nodes[i].Flags |= value.Dirty
+		d.Nodes[i].Flags |= tree.Dirty
 	}
 	return n.Flags&(ListSet|ListMap) == 0 || w.shaping || w.unique(n, i)
 }
@@ -138,19 +138,19 @@ const statusName = "status"
 
 // AcceptStored shapes the object at root in one pass. The object comes from storage at the plan's version. It is pruned
 // and defaulted, nulls are dropped and embedded metadata is normalized. Nothing is validated. False means doubt.
-func (p *Plan) AcceptStored(d *value.Doc, root uint32, m Mode) bool {
+func (p *Plan) AcceptStored(d *tree.Doc, root uint32, m Mode) bool {
 	return p.accept(d, root, acceptor{Mode: m, shaping: true, stored: true})
 }
 
 // AcceptDecoded shapes the object at root in one pass as API servers decode it from a request. It is pruned and
 // defaulted, nulls are dropped and embedded metadata is normalized. Nothing is validated. False means doubt.
-func (p *Plan) AcceptDecoded(d *value.Doc, root uint32, m Mode) bool {
+func (p *Plan) AcceptDecoded(d *tree.Doc, root uint32, m Mode) bool {
 	return p.accept(d, root, acceptor{Mode: m, shaping: true})
 }
 
 // AcceptConverted shapes the object at root in one pass after it was converted to the plan's version: like
 // AcceptStored, but without defaults. No node may refer to the defaults of another plan, see Doc.Own.
-func (p *Plan) AcceptConverted(d *value.Doc, root uint32, m Mode) bool {
+func (p *Plan) AcceptConverted(d *tree.Doc, root uint32, m Mode) bool {
 	return p.accept(d, root, acceptor{Mode: m, shaping: true, stored: true, undefaulted: true})
 }
 

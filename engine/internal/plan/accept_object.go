@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // object shapes and validates the members of i and fills the object's slots.
@@ -17,7 +17,7 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 		}
 		d.Slots = grow(d.Slots, len(n.Names))
 		d.Nodes[i].Val = uint64(base)
-		d.Nodes[i].Flags |= value.Slotted
+		d.Nodes[i].Flags |= tree.Slotted
 	} else if n.Additional == nil && n.Flags&(KeepUnknown|KeepAll) != 0 &&
 		n.Flags&(Root|Embedded|AdditionalTrue|AdditionalFalse) == 0 {
 		return true // nothing is declared and nothing is pruned
@@ -50,7 +50,7 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 		case !keep:
 		case child == nil:
 			keep = w.undeclared(n, i, c, key)
-		case kind == value.Null && child.Flags&Nullable == 0:
+		case kind == tree.Null && child.Flags&Nullable == 0:
 			keep = w.keepNulls
 			if child.null() == defaulted && (!status || !w.resets) {
 				keep = true
@@ -68,7 +68,7 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 			d.Slots[base+slot] = c
 		}
 		if keep {
-			dirty = dirty || d.Nodes[c].Flags&value.Dirty != 0
+			dirty = dirty || d.Nodes[c].Flags&tree.Dirty != 0
 			last = c
 		} else {
 			w.doubt = w.doubt || w.Decoded && !dropped
@@ -91,7 +91,7 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 		return false
 	}
 	if dirty {
-		d.Nodes[i].Flags |= value.Dirty
+		d.Nodes[i].Flags |= tree.Dirty
 	}
 	w.edits.leave()
 	return !w.doubt && (n.Flags&Embedded == 0 || w.embedded(i))
@@ -176,9 +176,9 @@ func (w *acceptor) special(n *Node, i, c uint32, child *Node, key string) bool {
 	case child != nil && child == n.Additional, child != nil && child.Flags&DefaultsBelow != 0:
 		return false // upstream accepts no such CRD today
 	case n.Flags&Embedded == 0:
-		return d.Nodes[c].Kind != value.Null
+		return d.Nodes[c].Kind != tree.Null
 	case key != "metadata":
-		return d.Nodes[c].Kind == value.String
+		return d.Nodes[c].Kind == tree.String
 	}
 	normalized, changed := metadata.Normalize(d, c)
 	if changed {

@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 func acceptOnce(t testing.TB, p *Plan, object string, m Mode) (string, bool) {
 	t.Helper()
-	d := value.Acquire()
+	d := tree.Acquire()
 	defer d.Release()
-	root, err := d.ParseJSON([]byte(object), value.Limits{})
+	root, err := d.ParseJSON([]byte(object), tree.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,9 +113,9 @@ func TestStatusOnCreate(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := compiled(t, c.schema, Options{StatusSubresource: c.subresource})
 			c.m.Edits = &Edits{}
-			d := value.Acquire()
+			d := tree.Acquire()
 			defer d.Release()
-			root, _ := d.ParseJSON([]byte(c.in), value.Limits{})
+			root, _ := d.ParseJSON([]byte(c.in), tree.Limits{})
 			ok := p.Accept(d, root, c.m)
 			if ok != (c.out != "") {
 				t.Fatalf("accepted: %v", ok)

@@ -3,7 +3,7 @@ package plan
 import (
 	"hash/maphash"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // hashFrom is the number of elements from which uniqueness is checked with a hash table instead of pairwise.
@@ -23,10 +23,10 @@ func (w *acceptor) unique(n *Node, i uint32) bool {
 		}
 		switch k := d.Nodes[c].Kind; {
 		case n.Flags&ListMap != 0:
-			if k != value.Object || d.Nodes[i].Live > 1 && !w.plainKeys(n, c) {
+			if k != tree.Object || d.Nodes[i].Live > 1 && !w.plainKeys(n, c) {
 				return false
 			}
-		case k == value.Array || k == value.Object:
+		case k == tree.Array || k == tree.Object:
 			if compounds++; compounds > 1 {
 				return false
 			}
@@ -57,9 +57,9 @@ func (w *acceptor) plainKeys(n *Node, e uint32) bool {
 			continue
 		}
 		switch w.d.Nodes[k].Kind {
-		case value.Array, value.Object:
+		case tree.Array, tree.Object:
 			return false
-		case value.Float:
+		case tree.Float:
 			if len(n.ListKeys) > 1 {
 				return false
 			}
@@ -87,7 +87,7 @@ func (w *acceptor) sameScalar(a, b uint32) bool {
 	if a == 0 || b == 0 {
 		return a == b
 	}
-	return value.Equal(w.d, a, w.d, b)
+	return tree.Equal(w.d, a, w.d, b)
 }
 
 // uniqueByHash keeps its table at the end of the Doc's slots.
@@ -132,16 +132,16 @@ func (w *acceptor) hash(n *Node, e uint32) uint32 {
 }
 
 // hashScalar is seeded, so that input cannot be chosen to collide.
-func hashScalar(d *value.Doc, i uint32) uint64 {
+func hashScalar(d *tree.Doc, i uint32) uint64 {
 	if i == 0 {
 		return 1
 	}
 	switch n := &d.Nodes[i]; n.Kind {
-	case value.Int:
+	case tree.Int:
 		return maphash.Comparable(seed, n.Val)
-	case value.String:
+	case tree.String:
 		return maphash.String(seed, d.Str(i))
-	case value.Float:
+	case tree.Float:
 		if d.Float(i) == 0 {
 			return 2 // for -0 too
 		}

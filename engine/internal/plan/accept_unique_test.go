@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Clients choose numbers. No choice may make a search compare all of them.
@@ -22,9 +22,9 @@ func TestHashesOfNumbersDiffer(t *testing.T) {
 			for i := range list {
 				list[i] = fmt.Sprintf(c.format, i+1)
 			}
-			d := value.Acquire()
+			d := tree.Acquire()
 			defer d.Release()
-			root, err := d.ParseJSON([]byte("["+strings.Join(list, ",")+"]"), value.Limits{})
+			root, err := d.ParseJSON([]byte("["+strings.Join(list, ",")+"]"), tree.Limits{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -38,9 +38,9 @@ func TestHashesOfNumbersDiffer(t *testing.T) {
 			}
 		})
 	}
-	d := value.Acquire()
+	d := tree.Acquire()
 	defer d.Release()
-	root, err := d.ParseJSON([]byte("[0.0,-0.0]"), value.Limits{})
+	root, err := d.ParseJSON([]byte("[0.0,-0.0]"), tree.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/crdeval/crdeval/engine/internal/format"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // values checks the validations v against the shaped value at i. False without w.doubt means that upstream rejects the
@@ -14,28 +14,28 @@ func (w *acceptor) values(v *Validation, i uint32) bool {
 	d := w.d
 	n := &d.Nodes[i]
 	switch n.Kind {
-	case value.Null:
+	case tree.Null:
 		return v.Enum == nil // kube-openapi checks only type and enum of null, and no enum value equals null
-	case value.String:
+	case tree.String:
 		if !w.text(v, i) {
 			return false
 		}
-	case value.Int:
+	case tree.Int:
 		if v.number.any && !v.integer(int64(n.Val)) {
 			return false
 		}
-	case value.Float:
+	case tree.Float:
 		if v.number.any {
 			ok, doubt := v.float(d.Float(i))
 			if w.doubt = w.doubt || doubt; !ok {
 				return false
 			}
 		}
-	case value.Array:
+	case tree.Array:
 		if v.MinItems != nil && int64(n.Live) < *v.MinItems || v.MaxItems != nil && int64(n.Live) > *v.MaxItems {
 			return false
 		}
-	case value.Object:
+	case tree.Object:
 		if v.MinProperties != nil && int64(n.Live) < *v.MinProperties ||
 			v.MaxProperties != nil && int64(n.Live) > *v.MaxProperties {
 			return false
@@ -101,18 +101,18 @@ func (w *acceptor) text(v *Validation, i uint32) bool {
 func (w *acceptor) enum(e *Enum, i uint32) (found bool) {
 	doubt := false
 	switch n := &w.d.Nodes[i]; n.Kind {
-	case value.String:
+	case tree.String:
 		_, found = slices.BinarySearch(e.strings, w.d.Str(i))
-	case value.Int:
+	case tree.Int:
 		found = slices.Contains(e.ints, int64(n.Val)) || slices.Contains(e.floats, float64(int64(n.Val)))
 		doubt = len(e.strings) > 0
-	case value.Float:
+	case tree.Float:
 		found, doubt = slices.Contains(e.floats, w.d.Float(i)), len(e.ints) > 0
-	case value.False:
+	case tree.False:
 		found = e.hasFalse
-	case value.True:
+	case tree.True:
 		found = e.hasTrue
-	case value.Array, value.Object:
+	case tree.Array, tree.Object:
 		doubt = e.compound
 	}
 	w.doubt = w.doubt || doubt && !found
@@ -152,7 +152,7 @@ func (w *acceptor) judge(n *Node, i uint32) bool {
 		return false
 	}
 	switch k {
-	case value.Object:
+	case tree.Object:
 		for j, p := range n.Props {
 			if c := w.field(i, n.Slots[j], n.Names[j]); c != 0 && !w.judge(p, c) {
 				return false
@@ -165,7 +165,7 @@ func (w *acceptor) judge(n *Node, i uint32) bool {
 				}
 			}
 		}
-	case value.Array:
+	case tree.Array:
 		if n.Items == nil {
 			break
 		}

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // The benchmarks' objects and CRDs. Those CRDs that belong to other projects come out of their modules: module@version/file.
@@ -78,13 +78,13 @@ func TestBenchObjects(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := value.Acquire()
+			d := tree.Acquire()
 			defer d.Release()
 			var out []byte
 			edits := &Edits{}
 			run := func() {
 				d.Reset()
-				root, err := d.ParseJSON(src, value.Limits{})
+				root, err := d.ParseJSON(src, tree.Limits{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -110,13 +110,13 @@ func BenchmarkAccept(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			d := value.Acquire()
+			d := tree.Acquire()
 			defer d.Release()
 			var out []byte
 			b.ReportAllocs()
 			for b.Loop() {
 				d.Reset()
-				root, _ := d.ParseJSON(src, value.Limits{})
+				root, _ := d.ParseJSON(src, tree.Limits{})
 				if !p.Accept(d, root, Mode{Create: true}) {
 					b.Fatal("doubted")
 				}
@@ -134,23 +134,23 @@ func BenchmarkShape(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		for name, shape := range map[string]func(*value.Doc, uint32) bool{
-			"walk": func(d *value.Doc, root uint32) bool { return p.AcceptStored(d, root, Mode{}) },
-			"steps": func(d *value.Doc, root uint32) bool {
+		for name, shape := range map[string]func(*tree.Doc, uint32) bool{
+			"walk": func(d *tree.Doc, root uint32) bool { return p.AcceptStored(d, root, Mode{}) },
+			"steps": func(d *tree.Doc, root uint32) bool {
 				_, pruning := p.Prune(d, root, false)
 				_, nulls := p.DropNulls(d, root, false)
 				_, found, coercion := p.CoerceEmbedded(d, root, metadata.Options{Lenient: true})
-				_, defaulting := p.Default(d, root, false, value.Limits{})
+				_, defaulting := p.Default(d, root, false, tree.Limits{})
 				return errors.Join(pruning, nulls, coercion, defaulting) == nil && found == nil
 			},
 		} {
 			b.Run(c.name+"/"+name, func(b *testing.B) {
-				d := value.Acquire()
+				d := tree.Acquire()
 				defer d.Release()
 				for b.Loop() {
 					b.StopTimer()
 					d.Reset()
-					root, _ := d.ParseJSON(src, value.Limits{})
+					root, _ := d.ParseJSON(src, tree.Limits{})
 					b.StartTimer()
 					if !shape(d, root) {
 						b.Fatal("doubted")
@@ -165,12 +165,12 @@ func BenchmarkParse(b *testing.B) {
 	for _, c := range benchCases {
 		b.Run(c.name, func(b *testing.B) {
 			_, src := benchCase(b, c.crd, c.object)
-			d := value.Acquire()
+			d := tree.Acquire()
 			defer d.Release()
 			b.SetBytes(int64(len(src)))
 			for b.Loop() {
 				d.Reset()
-				_, _ = d.ParseJSON(src, value.Limits{})
+				_, _ = d.ParseJSON(src, tree.Limits{})
 			}
 		})
 	}

@@ -3,12 +3,12 @@ package plan
 import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // A small document can cause large results: a list of empty objects gets a copy of every default in each of them, and
 // unknown fields in nested arrays have long paths. These bounds keep the cost of a document in proportion to its size.
-// Beyond them accept doubts, and the exact path returns a *value.LimitError. Upstream has no such bounds.
+// Beyond them accept doubts, and the exact path returns a *tree.LimitError. Upstream has no such bounds.
 
 // Bounds of the paths that one walk records: their steps, which may take some hundred MiB, and their texts. A key of a
 // megabyte is part of the path of everything below it.
@@ -22,7 +22,7 @@ func pathsFit(steps, bytes int) error {
 	if steps <= maxPathSteps && bytes <= maxPathBytes {
 		return nil
 	}
-	err := &value.LimitError{Name: "max_path_steps", Limit: "paths of pruned and defaulted fields", Unit: "path steps",
+	err := &tree.LimitError{Name: "max_path_steps", Limit: "paths of pruned and defaulted fields", Unit: "path steps",
 		Maximum: maxPathSteps, AtLeast: true, Advice: "send a smaller document, or one with fewer unknown fields"}
 	if steps <= maxPathSteps {
 		err.Name, err.Unit, err.Maximum = "max_path_bytes", "bytes", maxPathBytes
@@ -43,13 +43,13 @@ type budget struct {
 func newBudget(most int) budget { return budget{most: most, left: most} }
 
 // take subtracts a default under a name. It returns false if the budget is exceeded.
-func (r *budget) take(name string, f *value.Fragment) bool {
+func (r *budget) take(name string, f *tree.Fragment) bool {
 	r.left -= len(name) + f.Size() + len(`"":,`)
 	return r.left >= 0
 }
 
 func (r *budget) exceeded(advice string) error {
-	return &value.LimitError{
+	return &tree.LimitError{
 		Name: "max_default_bytes", Limit: "expansion by defaults", Unit: "bytes", Maximum: int64(r.most),
 		Actual: int64(r.most - r.left), AtLeast: true, Advice: advice,
 	}
@@ -62,7 +62,7 @@ func tooManyProperties(count int) error {
 	if count <= maxProperties {
 		return nil
 	}
-	return &value.LimitError{
+	return &tree.LimitError{
 		Name: "max_properties", Limit: "properties of one schema node", Unit: "properties",
 		Maximum: int64(maxProperties), Actual: int64(count),
 		Advice: "split the object into several, or use additionalProperties for maps",
@@ -73,7 +73,7 @@ func tooManyProperties(count int) error {
 // a hundredth of it. One name of a megabyte above thousands of rules would take gigabytes.
 const maxPathNameBytes = 64 << 20
 
-// Fits checks the bounds of Compile that need no compilation. The error is a *value.LimitError.
+// Fits checks the bounds of Compile that need no compilation. The error is a *tree.LimitError.
 func Fits(s *apiextensionsv1.JSONSchemaProps) error {
 	var f fitting
 	return f.schema(s, 0)
@@ -91,7 +91,7 @@ func (f *fitting) schema(s *apiextensionsv1.JSONSchemaProps, depth int) error {
 		return err
 	}
 	if f.bytes += depth; f.bytes > maxPathNameBytes {
-		return &value.LimitError{Name: "max_schema_path_bytes", Limit: "paths of all schema nodes",
+		return &tree.LimitError{Name: "max_schema_path_bytes", Limit: "paths of all schema nodes",
 			Unit: "bytes", Maximum: maxPathNameBytes, Actual: maxPathNameBytes + 1, AtLeast: true,
 			Advice: "shorten the names of properties that hold many others"}
 	}

@@ -8,7 +8,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // TestPathsOfSchemasAreBounded: texts about a schema node contain all names on its path.
@@ -50,29 +50,29 @@ func TestPathsOfLongKeysAreBounded(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		members func(n int) string
-		steps   func(d *value.Doc, root uint32, track bool) (tracked int, err error)
+		steps   func(d *tree.Doc, root uint32, track bool) (tracked int, err error)
 	}{
-		{"unknown", func(n int) string { return `"filled":[]` + times(n, `,"u%d":1`) }, func(d *value.Doc, root uint32, track bool) (int, error) {
+		{"unknown", func(n int) string { return `"filled":[]` + times(n, `,"u%d":1`) }, func(d *tree.Doc, root uint32, track bool) (int, error) {
 			changes, err := p.Prune(d, root, track)
 			return len(changes), err
 		}},
-		{"defaulted", func(n int) string { return `"filled":[{"d":2}` + strings.Repeat(`,{}`, n) + `]` }, func(d *value.Doc, root uint32, track bool) (int, error) {
-			changes, err := p.Default(d, root, track, value.Limits{})
+		{"defaulted", func(n int) string { return `"filled":[{"d":2}` + strings.Repeat(`,{}`, n) + `]` }, func(d *tree.Doc, root uint32, track bool) (int, error) {
+			changes, err := p.Default(d, root, track, tree.Limits{})
 			return len(changes), err
 		}},
 		{"embedded", func(n int) string {
 			return `"embedded":[{"apiVersion":"v1","kind":"A"}` + times(n, `,{"apiVersion":"v1","kind":"A","metadata":{"u%d":1}}`) + `]`
-		}, func(d *value.Doc, root uint32, track bool) (int, error) {
+		}, func(d *tree.Doc, root uint32, track bool) (int, error) {
 			unknown, _, err := p.CoerceEmbedded(d, root, metadata.Options{Track: track})
 			return len(unknown), err
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := value.Acquire()
+			d := tree.Acquire()
 			defer d.Release()
 			parse := func(n int) uint32 {
 				d.Reset()
-				root, err := d.ParseJSON(in(c.members(n)), value.Limits{})
+				root, err := d.ParseJSON(in(c.members(n)), tree.Limits{})
 				if err != nil {
 					t.Fatal(err)
 				}

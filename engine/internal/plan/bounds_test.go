@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // prune is Prune of an object that is within the bounds.
-func prune(t testing.TB, p *Plan, d *value.Doc, root uint32) []Change {
+func prune(t testing.TB, p *Plan, d *tree.Doc, root uint32) []Change {
 	t.Helper()
 	changes, err := p.Prune(d, root, true)
 	if err != nil {
@@ -19,9 +19,9 @@ func prune(t testing.TB, p *Plan, d *value.Doc, root uint32) []Change {
 }
 
 // fillDefaults is Default of an object that is within the bounds.
-func fillDefaults(t testing.TB, p *Plan, d *value.Doc, root uint32) []Change {
+func fillDefaults(t testing.TB, p *Plan, d *tree.Doc, root uint32) []Change {
 	t.Helper()
-	changes, err := p.Default(d, root, true, value.Limits{})
+	changes, err := p.Default(d, root, true, tree.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,9 +29,9 @@ func fillDefaults(t testing.TB, p *Plan, d *value.Doc, root uint32) []Change {
 }
 
 // limit is the LimitError that err must be.
-func limit(t *testing.T, err error) *value.LimitError {
+func limit(t *testing.T, err error) *tree.LimitError {
 	t.Helper()
-	var l *value.LimitError
+	var l *tree.LimitError
 	if !errors.As(err, &l) {
 		t.Fatalf("%v is no limit error", err)
 	}
@@ -44,19 +44,19 @@ func TestDefaultsAddNoMoreThanTheyMay(t *testing.T) {
 	p := compiled(t, schema, Options{})
 	for _, c := range []struct {
 		name, in string
-		l        value.Limits
+		l        tree.Limits
 		ok       bool
 	}{
-		{"few", `{"list":[{},{}]}`, value.Limits{MaxDefaultBytes: 40}, true},
-		{"one too many", `{"list":[{},{},{}]}`, value.Limits{MaxDefaultBytes: 40}, false},
-		{"nulls too", `{"nulls":[null,null,null]}`, value.Limits{MaxDefaultBytes: 40}, false},
-		{"by default a lot", `{"list":[{}` + strings.Repeat(",{}", 100_000) + `]}`, value.Limits{}, true},
-		{"but not everything", `{"list":[{}` + strings.Repeat(",{}", 600_000) + `]}`, value.Limits{}, false},
+		{"few", `{"list":[{},{}]}`, tree.Limits{MaxDefaultBytes: 40}, true},
+		{"one too many", `{"list":[{},{},{}]}`, tree.Limits{MaxDefaultBytes: 40}, false},
+		{"nulls too", `{"nulls":[null,null,null]}`, tree.Limits{MaxDefaultBytes: 40}, false},
+		{"by default a lot", `{"list":[{}` + strings.Repeat(",{}", 100_000) + `]}`, tree.Limits{}, true},
+		{"but not everything", `{"list":[{}` + strings.Repeat(",{}", 600_000) + `]}`, tree.Limits{}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := value.Acquire()
+			d := tree.Acquire()
 			defer d.Release()
-			root, err := d.ParseJSON([]byte(c.in), value.Limits{})
+			root, err := d.ParseJSON([]byte(c.in), tree.Limits{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,7 +64,7 @@ func TestDefaultsAddNoMoreThanTheyMay(t *testing.T) {
 				t.Errorf("accept says %v", ok)
 			}
 			d.Reset()
-			root, _ = d.ParseJSON([]byte(c.in), value.Limits{})
+			root, _ = d.ParseJSON([]byte(c.in), tree.Limits{})
 			_, err = p.Default(d, root, false, c.l)
 			if c.ok {
 				if err != nil {
@@ -96,10 +96,10 @@ func TestPathsOfChangesAreBounded(t *testing.T) {
 		{"deep and many", 5000, 50_000, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := value.Acquire()
+			d := tree.Acquire()
 			defer d.Release()
 			src := in(c.depth, c.unknown)
-			root, err := d.ParseJSON(src, value.Limits{})
+			root, err := d.ParseJSON(src, tree.Limits{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -107,7 +107,7 @@ func TestPathsOfChangesAreBounded(t *testing.T) {
 				t.Errorf("accept says %v", ok)
 			}
 			d.Reset()
-			root, _ = d.ParseJSON(src, value.Limits{})
+			root, _ = d.ParseJSON(src, tree.Limits{})
 			changes, err := p.Prune(d, root, true)
 			if c.ok {
 				if err != nil || len(changes) != c.unknown+2 {
@@ -119,7 +119,7 @@ func TestPathsOfChangesAreBounded(t *testing.T) {
 				t.Errorf("%+v", l)
 			}
 			d.Reset()
-			root, _ = d.ParseJSON(src, value.Limits{})
+			root, _ = d.ParseJSON(src, tree.Limits{})
 			if _, err := p.Prune(d, root, false); err != nil {
 				t.Errorf("without tracking: %v", err)
 			}

@@ -3,7 +3,7 @@ package plan
 import (
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // fate is what shaping does to a member or an element.
@@ -47,7 +47,7 @@ func (n *Node) null() fate {
 
 // changer makes and records the changes of one walk, for accept and for the steps of shape.
 type changer struct {
-	d      *value.Doc
+	d      *tree.Doc
 	edits  *Edits // nil if changes are not recorded
 	budget budget // for defaults
 	stop   *interrupt.Signal
@@ -90,7 +90,7 @@ func (w *changer) empty(i uint32) (dirty bool) {
 		return false
 	}
 	switch d.Nodes[i].Kind {
-	case value.Object:
+	case tree.Object:
 		if d.Nodes[i].First == 0 {
 			return false
 		}
@@ -101,7 +101,7 @@ func (w *changer) empty(i uint32) (dirty bool) {
 		}
 		d.Nodes[i].First, d.Nodes[i].Live = 0, 0
 		dirty = true
-	case value.Array:
+	case tree.Array:
 		w.edits.enter(i)
 		for c := d.Nodes[i].First; c != 0 && !w.doubt; c = d.Nodes[c].Next {
 			dirty = w.empty(c) || dirty
@@ -109,7 +109,7 @@ func (w *changer) empty(i uint32) (dirty bool) {
 		w.edits.leave()
 	}
 	if dirty {
-		d.Nodes[i].Flags |= value.Dirty
+		d.Nodes[i].Flags |= tree.Dirty
 	}
 	return dirty
 }
@@ -120,7 +120,7 @@ func (w *changer) replace(n *Node, parent, c uint32) {
 		return
 	}
 	w.d.Replace(c, w.d.Graft(n.Default.Fragment))
-	w.d.Nodes[parent].Flags |= value.Dirty
+	w.d.Nodes[parent].Flags |= tree.Dirty
 	w.filled(parent, c)
 }
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // finishDefaults makes the fragments of all defaults. They are pruned as defaulting.PruneDefaults does it once, and
@@ -14,9 +14,9 @@ func (c *compiler) finishDefaults(p *Plan) error {
 	if len(c.pending) == 0 {
 		return nil
 	}
-	fragments := &value.Fragments{}
+	fragments := &tree.Fragments{}
 	c.budget = newBudget(maxPlanDefaultBytes)
-	d := value.Acquire()
+	d := tree.Acquire()
 	defer d.Release()
 	for _, n := range c.pending {
 		f, nulls, err := c.fragment(d, fragments, n)
@@ -31,7 +31,7 @@ func (c *compiler) finishDefaults(p *Plan) error {
 }
 
 // fragment makes one default. The fragments within it have no complete text yet, so it is printed and parsed again.
-func (c *compiler) fragment(d *value.Doc, fragments *value.Fragments, n *Node) (f *value.Fragment, nulls bool, err error) {
+func (c *compiler) fragment(d *tree.Doc, fragments *tree.Fragments, n *Node) (f *tree.Fragment, nulls bool, err error) {
 	raw, err := canonical(d, n.Default.raw)
 	if err != nil {
 		return nil, false, err
@@ -41,8 +41,8 @@ func (c *compiler) fragment(d *value.Doc, fragments *value.Fragments, n *Node) (
 		return f, first == '{' || first == '[', err
 	}
 	d.Reset()
-	d.SetSource(value.Defaults, fragments.Text)
-	root, err := d.Parse(raw, value.Request, value.Limits{})
+	d.SetSource(tree.Defaults, fragments.Text)
+	root, err := d.Parse(raw, tree.Request, tree.Limits{})
 	if err != nil {
 		return nil, false, err
 	}
@@ -54,7 +54,7 @@ func (c *compiler) fragment(d *value.Doc, fragments *value.Fragments, n *Node) (
 	if !ok {
 		return nil, false, fmt.Errorf("cannot be pruned")
 	}
-	if d.Nodes[root].Flags&value.Dirty != 0 {
+	if d.Nodes[root].Flags&tree.Dirty != 0 {
 		raw = d.AppendDecoded(nil, root)
 	}
 	f, err = fragments.Add("", raw)
@@ -63,17 +63,17 @@ func (c *compiler) fragment(d *value.Doc, fragments *value.Fragments, n *Node) (
 
 // canonical returns a default as the canonical manifest has it. A CRD that is compiled from its manifest and one that is
 // compiled from storage have the same defaults, with the keys in the same order.
-func canonical(d *value.Doc, raw []byte) ([]byte, error) {
+func canonical(d *tree.Doc, raw []byte) ([]byte, error) {
 	d.Reset()
-	root, err := d.ParseJSON(raw, value.Limits{})
+	root, err := d.ParseJSON(raw, tree.Limits{})
 	if err != nil {
 		return nil, err
 	}
 	return d.AppendCanonical(nil, root), nil
 }
 
-func hasNull(d *value.Doc, i uint32) bool {
-	if d.Nodes[i].Kind == value.Null {
+func hasNull(d *tree.Doc, i uint32) bool {
+	if d.Nodes[i].Kind == tree.Null {
 		return true
 	}
 	for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
@@ -91,14 +91,14 @@ func (w *acceptor) coerceDefault(n *Node, i, c uint32, key string) (keep bool) {
 		return true
 	}
 	if key != "metadata" {
-		return w.d.Nodes[c].Kind == value.String
+		return w.d.Nodes[c].Kind == tree.String
 	}
 	_, _, _ = metadata.Coerce(w.d, i, metadata.Options{Lenient: true})
 	return true
 }
 
 // graft copies the default of a property and its key into the Doc. The node is not linked.
-func (n *Node) graft(d *value.Doc, slot uint16) uint32 {
+func (n *Node) graft(d *tree.Doc, slot uint16) uint32 {
 	g := d.Graft(n.Props[slot].Default.Fragment)
 	d.SetKey(g, n.Names[slot])
 	return g

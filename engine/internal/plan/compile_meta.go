@@ -9,7 +9,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // AnyElement stands for the elements of a list in a path of names. It is not UTF-8, so no name equals it.
@@ -23,7 +23,7 @@ func Wrap(raw []byte, path []string, more string) []byte {
 			head, tail = append(head, '['), append(tail, ']')
 			continue
 		}
-		head = append(value.AppendCanonicalString(append(head, '{'), name), ':')
+		head = append(tree.AppendCanonicalString(append(head, '{'), name), ':')
 		tail = append(tail, '}')
 	}
 	slices.Reverse(tail)
@@ -34,7 +34,7 @@ func Wrap(raw []byte, path []string, more string) []byte {
 }
 
 // Follow returns the node at the end of a path, in the first element of each list, or 0.
-func Follow(d *value.Doc, node uint32, path []string) uint32 {
+func Follow(d *tree.Doc, node uint32, path []string) uint32 {
 	for _, name := range path {
 		if name == AnyElement {
 			node = d.Index(node, 0)
@@ -74,9 +74,9 @@ func (c *compiler) defaultInMeta(s *apiextensionsv1.JSONSchemaProps) *apiextensi
 	if !schema.HasValue(s.Default) || c.o.ForDefaults || c.o.PreserveUnknown {
 		return s
 	}
-	d := value.Acquire()
+	d := tree.Acquire()
 	defer d.Release()
-	node, err := d.Parse(Wrap(s.Default.Raw, c.inMeta, ""), value.Request, value.Limits{})
+	node, err := d.Parse(Wrap(s.Default.Raw, c.inMeta, ""), tree.Request, tree.Limits{})
 	if err != nil {
 		c.fail(fmt.Errorf("default %.100q of the schema: %w", s.Default.Raw, err))
 		return s

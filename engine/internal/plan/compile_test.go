@@ -8,7 +8,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 func schemaOf(t testing.TB, text string) *apiextensionsv1.JSONSchemaProps {
@@ -165,8 +165,8 @@ func TestExplainOnly(t *testing.T) {
 		if p.ExplainOnly != c.explain || p.Structural != c.structural {
 			t.Errorf("%s %+v: ExplainOnly %v, Structural %v", c.schema, c.o, p.ExplainOnly, p.Structural)
 		}
-		d := value.Acquire()
-		root, _ := d.ParseJSON([]byte(`{}`), value.Limits{})
+		d := tree.Acquire()
+		root, _ := d.ParseJSON([]byte(`{}`), tree.Limits{})
 		if got := p.Accept(d, root, Mode{}); got == c.explain {
 			t.Errorf("%s %+v: Accept %v", c.schema, c.o, got)
 		}
@@ -226,15 +226,15 @@ properties:
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := value.Acquire()
+	d := tree.Acquire()
 	defer d.Release()
-	d.SetSource(value.Defaults, floats.defaults)
+	d.SetSource(tree.Defaults, floats.defaults)
 	f := d.Graft(at(floats, "a").Default.Fragment)
-	if k := d.Nodes[d.Field(f, "f")].Kind; k != value.Int || d.Len(f) != 1 {
+	if k := d.Nodes[d.Field(f, "f")].Kind; k != tree.Int || d.Len(f) != 1 {
 		t.Errorf("1.0 is 1 in the stored CRD, and of kind %d of %d members here", k, d.Len(f))
 	}
 	d.Reset()
-	d.SetSource(value.Defaults, p.defaults)
+	d.SetSource(tree.Defaults, p.defaults)
 	g := d.Graft(at(p, "a").Default.Fragment)
 	if got := string(d.AppendJSON(nil, g)); got != `{"f":1.5,"key \" quoted":"A","nil":null,"g":"line\nbreak","o":{"p":7}}` {
 		t.Errorf("default of a: %s", got)

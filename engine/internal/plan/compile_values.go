@@ -11,7 +11,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/pattern"
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // validation returns the value validations of s, or nil. fill adds patterns, enums and required names later, for new
@@ -100,20 +100,20 @@ func (n *Node) kindSets() (sure, maybe kindSet) {
 		return anyKind, 0
 	case len(t) == 0:
 		// A format without a type accepts strings and, whatever the format, arrays.
-		return 1<<value.String | 1<<value.Null, 1 << value.Array
+		return 1<<tree.String | 1<<tree.Null, 1 << tree.Array
 	case len(t) == 2:
-		sure, maybe = 1<<value.Int|1<<value.String, 1<<value.Float
+		sure, maybe = 1<<tree.Int|1<<tree.String, 1<<tree.Float
 	default:
 		known, declared := types[t[0]]
 		if sure, maybe = known.sure, known.maybe; !declared {
 			maybe = anyKind
 		}
 		if t[0] == "string" && formatted {
-			maybe = 1 << value.Array
+			maybe = 1 << tree.Array
 		}
 	}
 	if n.Flags&Nullable != 0 {
-		sure |= 1 << value.Null
+		sure |= 1 << tree.Null
 	}
 	return sure, maybe &^ sure
 }

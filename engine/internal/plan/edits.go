@@ -6,7 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // EditKind is the kind of a change by a walk.
@@ -30,13 +30,13 @@ type Edit struct {
 type Edits struct {
 	List []Edit
 
-	d         *value.Doc
+	d         *tree.Doc
 	ancestors []uint32
 	stack     []uint32 // the containers from the root to the current one
 	bytes     int      // of the keys in all paths
 }
 
-func (e *Edits) reset(d *value.Doc) {
+func (e *Edits) reset(d *tree.Doc) {
 	*e = Edits{List: e.List[:0], d: d, ancestors: e.ancestors[:0], stack: e.stack[:0]}
 }
 
@@ -81,7 +81,7 @@ func (e *Edits) Any(k EditKind) bool {
 // Change is one field that a step removed or filled in, including everything below it.
 type Change struct {
 	// Path leads to the field. It owns its memory.
-	Path value.Path
+	Path tree.Path
 	// Text is upstream's text of the path, as in the warning unknown field "spec.jobs[0].extra".
 	Text string
 	// Node is the value in the Doc, removed values included.
@@ -90,7 +90,7 @@ type Change struct {
 
 // Changes returns the edits as Prune and Default return them with track: pruned fields sorted by text, defaults in
 // document order. d is the Doc of the walk. If its work is over because memory is short, there are no changes.
-func (p *Plan) Changes(d *value.Doc, e *Edits) (pruned, defaulted []Change) {
+func (p *Plan) Changes(d *tree.Doc, e *Edits) (pruned, defaulted []Change) {
 	segments, first := 0, 0 // first: index of the first default
 	for _, x := range e.List {
 		segments += int(x.to - x.from)
@@ -98,11 +98,11 @@ func (p *Plan) Changes(d *value.Doc, e *Edits) (pruned, defaulted []Change) {
 			first++
 		}
 	}
-	size := segments*int(unsafe.Sizeof(value.Segment{})) + len(e.List)*int(unsafe.Sizeof(Change{})) + 2*e.bytes
+	size := segments*int(unsafe.Sizeof(tree.Segment{})) + len(e.List)*int(unsafe.Sizeof(Change{})) + 2*e.bytes
 	if !d.Grow(size) {
 		return nil, nil
 	}
-	all, texts := make(value.Path, 0, segments), value.NewSlab(segments*12) // usual length of a name
+	all, texts := make(tree.Path, 0, segments), tree.NewSlab(segments*12) // usual length of a name
 	list := make([]Change, len(e.List))
 	pruned, defaulted = list[:0:first], list[first:first]
 	for _, x := range e.List {
@@ -125,7 +125,7 @@ func (p *Plan) Changes(d *value.Doc, e *Edits) (pruned, defaulted []Change) {
 
 // appendPath appends the path of an edit. It follows the schema, which distinguishes keys of maps from names. Names of
 // the schema outlive the Doc.
-func (p *Plan) appendPath(path value.Path, d *value.Doc, e *Edits, x Edit) value.Path {
+func (p *Plan) appendPath(path tree.Path, d *tree.Doc, e *Edits, x Edit) tree.Path {
 	n := p.Root
 	steps := e.ancestors[x.from:x.to] // from the root
 	for k, container := range steps {
@@ -133,25 +133,25 @@ func (p *Plan) appendPath(path value.Path, d *value.Doc, e *Edits, x Edit) value
 		if k+1 < len(steps) {
 			child = steps[k+1]
 		}
-		if d.Nodes[container].Kind == value.Array {
-			path = append(path, value.At(int(d.Nodes[child].Key)))
+		if d.Nodes[container].Kind == tree.Array {
+			path = append(path, tree.At(int(d.Nodes[child].Key)))
 			n = n.items()
 			continue
 		}
 		key := d.Key(child)
 		if n == nil {
-			path = append(path, value.Entry(strings.Clone(key)))
+			path = append(path, tree.Entry(strings.Clone(key)))
 			continue
 		}
 		if slot, declared := n.find(key); declared {
-			path = append(path, value.Name(n.Names[slot]))
+			path = append(path, tree.Name(n.Names[slot]))
 			n = n.Props[slot]
 			continue
 		}
 		if n.Additional != nil || n.Flags&(AdditionalTrue|AdditionalFalse) != 0 {
-			path = append(path, value.Entry(strings.Clone(key)))
+			path = append(path, tree.Entry(strings.Clone(key)))
 		} else {
-			path = append(path, value.Name(strings.Clone(key)))
+			path = append(path, tree.Name(strings.Clone(key)))
 		}
 		n = n.Additional
 	}

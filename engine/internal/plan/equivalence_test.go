@@ -10,16 +10,16 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/testenv"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // stepByStep does what accept does in one pass, but in upstream's steps. It returns the violations, or that embedded
 // metadata cannot be read, and the shaped object.
 func stepByStep(t testing.TB, p *Plan, src []byte) (violations []string, out []byte, pruned, defaulted []Change) {
-	d := value.Acquire()
+	d := tree.Acquire()
 	defer d.Release()
-	root, err := d.ParseJSON(src, value.Limits{})
+	root, err := d.ParseJSON(src, tree.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,9 +67,9 @@ const (
 )
 
 func compareWalks(t testing.TB, s *apiextensionsv1.JSONSchemaProps, p *Plan, src []byte) outcome {
-	d := value.Acquire()
+	d := tree.Acquire()
 	defer d.Release()
-	root, err := d.ParseJSON(src, value.Limits{})
+	root, err := d.ParseJSON(src, tree.Limits{})
 	if err != nil {
 		t.Fatalf("%v: %s", err, src)
 	}
@@ -108,18 +108,18 @@ func changeTexts(l []Change) (texts []string) {
 
 // compareShapes holds the walks that only shape against upstream's steps. It returns how many of the walks had no doubt.
 func compareShapes(t testing.TB, p *Plan, src []byte) (sure int) {
-	d := value.Acquire()
+	d := tree.Acquire()
 	defer d.Release()
 	for _, walk := range []struct {
 		name     string
-		shape    func(*value.Doc, uint32, Mode) bool
+		shape    func(*tree.Doc, uint32, Mode) bool
 		lenient  bool
 		defaults bool
 	}{
 		{"decoded", p.AcceptDecoded, false, true}, {"stored", p.AcceptStored, true, true}, {"converted", p.AcceptConverted, false, false},
 	} {
 		d.Reset()
-		root, err := d.ParseJSON(src, value.Limits{})
+		root, err := d.ParseJSON(src, tree.Limits{})
 		if err != nil {
 			t.Fatalf("%v: %s", err, src)
 		}
@@ -129,7 +129,7 @@ func compareShapes(t testing.TB, p *Plan, src []byte) (sure int) {
 		sure++
 		got := string(d.AppendJSON(nil, root))
 		d.Reset()
-		if root, err = d.ParseJSON(src, value.Limits{}); err != nil {
+		if root, err = d.ParseJSON(src, tree.Limits{}); err != nil {
 			t.Fatal(err)
 		}
 		prune(t, p, d, root)

@@ -6,8 +6,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // At is the position of the value that Explain validates. The zero At is the root of an object.
@@ -16,7 +16,7 @@ type At struct {
 	// uses it as the field of errors without a path ("<nil>" for the root).
 	Field *field.Path
 	// Path is the prefix of every structured path, Schema that of every schema pointer.
-	Path   value.Path
+	Path   tree.Path
 	Schema string
 	// Stop aborts the walk. The result of an aborted walk is incomplete and must not be used.
 	Stop *interrupt.Signal
@@ -24,7 +24,7 @@ type At struct {
 	// used.
 	Budget *violation.Budget
 	// Texts is memory for the result. It may be nil.
-	Texts *value.Slab
+	Texts *tree.Slab
 }
 
 // Explain returns all errors of upstream's validators about the value at root, in document order, then schema order. It
@@ -34,7 +34,7 @@ type At struct {
 // Like upstream it does not stop at an error, drops errors with equal texts, and of several failing branches of an
 // anyOf or oneOf reports the one with most matches. For a plan compiled ForDefaults, texts start with the path within
 // the default.
-func (p *Plan) Explain(d *value.Doc, root uint32, at At) []violation.Violation {
+func (p *Plan) Explain(d *tree.Doc, root uint32, at At) []violation.Violation {
 	found, _ := p.ExplainUpdate(d, root, Pair{}, at)
 	return found
 }
@@ -74,7 +74,7 @@ func (e *explainer) validators(n *Node, i uint32) (matches int) {
 	if v == nil {
 		v = &noValidation
 	}
-	if kind == value.Null {
+	if kind == tree.Null {
 		matches = e.typeOf(n, v, i)
 		e.enum(v, i)
 		return matches
@@ -84,22 +84,22 @@ func (e *explainer) validators(n *Node, i uint32) (matches int) {
 	}
 	matches += e.operators(v, i) + 1
 	switch kind {
-	case value.String:
+	case tree.String:
 		e.text(v, i)
 		matches++
 		if v.FormatID != format.None {
 			e.format(v, i)
 			matches++
 		}
-	case value.Int, value.Float:
+	case tree.Int, tree.Float:
 		e.number(n, v, i)
 		matches += 2
-	case value.Array:
+	case tree.Array:
 		matches += e.elements(n, v, i) + 2
 	}
 	e.enum(v, i)
 	matches++
-	if kind == value.Object {
+	if kind == tree.Object {
 		matches += e.members(n, v, i) + 1
 	}
 	return matches + 1
@@ -160,7 +160,7 @@ func (e *explainer) members(n *Node, v *Validation, i uint32) (matches int) {
 		}
 		name := v.Required[k].Name
 		c := find(i, name)
-		if c == 0 || !quirk.On(quirk.RequiredAfterDefaulting) && e.d.Nodes[c].Kind == value.Null {
+		if c == 0 || !quirk.On(quirk.RequiredAfterDefaulting) && e.d.Nodes[c].Kind == tree.Null {
 			e.required(i, name)
 		}
 	}
@@ -171,7 +171,7 @@ func (e *explainer) members(n *Node, v *Validation, i uint32) (matches int) {
 const manyNames = 16
 
 // find returns a Finder for looking up many names in one object.
-func (t *walker) find() *value.Finder {
+func (t *walker) find() *tree.Finder {
 	if t.finder == nil {
 		t.finder = t.d.Finder()
 	}

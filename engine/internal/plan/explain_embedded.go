@@ -7,8 +7,8 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // checker collects the errors of one check of all values with a flag.
@@ -23,7 +23,7 @@ func (e *checker) walk(n *Node, i uint32, flag Flags, check func(n *Node, i uint
 		return
 	}
 	check(n, i)
-	object, k := e.d.Nodes[i].Kind == value.Object, 0
+	object, k := e.d.Nodes[i].Kind == tree.Object, 0
 	for c := e.d.Nodes[i].First; c != 0 && !e.tick(1); c, k = e.d.Nodes[c].Next, k+1 {
 		s, child := step{kind: stepItem, index: k}, n.Items
 		if object {
@@ -46,7 +46,7 @@ func (e *checker) add(found violation.Step, i uint32, err *field.Error, schema s
 // object may be of any kind, and need not be coerced.
 //
 // Upstream: AE/apiserver/schema/objectmeta/validation.go, Validate, without the resource root.
-func (p *Plan) ExplainEmbedded(d *value.Doc, root uint32, at At) []violation.Violation {
+func (p *Plan) ExplainEmbedded(d *tree.Doc, root uint32, at At) []violation.Violation {
 	if !p.Structural {
 		return nil
 	}
@@ -57,10 +57,10 @@ func (p *Plan) ExplainEmbedded(d *value.Doc, root uint32, at At) []violation.Vio
 
 // resource validates an embedded resource. The structured path leads to the member at or above the error.
 func (e *checker) resource(n *Node, i uint32) {
-	if e.d.Nodes[i].Kind != value.Object || n.Flags&Embedded == 0 {
+	if e.d.Nodes[i].Kind != tree.Object || n.Flags&Embedded == 0 {
 		return
 	}
-	if limit := new(value.LimitError); errors.As(metadata.Fits(e.d, e.d.Field(i, "metadata")), &limit) {
+	if limit := new(tree.LimitError); errors.As(metadata.Fits(e.d, e.d.Field(i, "metadata")), &limit) {
 		e.at.Budget.Fail(limit)
 		e.done = true
 		return

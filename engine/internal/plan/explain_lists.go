@@ -6,16 +6,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // ExplainLists returns the errors about sets and map lists with repeated items or keys, in document order and without
 // deduplication. The object may be of any kind.
 //
 // Upstream: AE/apiserver/schema/listtype/validation.go, ValidateListSetsAndMaps.
-func (p *Plan) ExplainLists(d *value.Doc, root uint32, at At) []violation.Violation {
-	if !p.Structural || d.Nodes[root].Kind != value.Object {
+func (p *Plan) ExplainLists(d *tree.Doc, root uint32, at At) []violation.Violation {
+	if !p.Structural || d.Nodes[root].Kind != tree.Object {
 		return nil
 	}
 	e := checker{walker: walker{d: d, at: at}}
@@ -30,12 +30,12 @@ type unspecified struct{}
 // about a map list always shows an object.
 func (e *checker) list(n *Node, i uint32) {
 	isMap := n.Flags&ListMap != 0
-	if e.d.Nodes[i].Kind != value.Array || !isMap && n.Flags&ListSet == 0 {
+	if e.d.Nodes[i].Kind != tree.Array || !isMap && n.Flags&ListSet == 0 {
 		return
 	}
 	k := 0
 	for c := e.d.Nodes[i].First; c != 0 && isMap; c, k = e.d.Nodes[c].Next, k+1 {
-		if kind := e.d.Nodes[c].Kind; kind != value.Null && kind != value.Object {
+		if kind := e.d.Nodes[c].Kind; kind != tree.Null && kind != tree.Object {
 			e.item(k, c, field.Invalid(nil, e.d.Any(c), "must be an object for an array of list-type map"))
 			return
 		}
@@ -70,7 +70,7 @@ func (e *checker) list(n *Node, i uint32) {
 			repeated = (len(object) > 0 || quirk.On(quirk.MapListKeyCollisions)) && seen.repeats(object)
 		case v == 0:
 			repeated = quirk.On(quirk.MapListKeyCollisions) && seen.repeats(unspecified{})
-		case e.d.Nodes[v].Kind == value.String:
+		case e.d.Nodes[v].Kind == tree.String:
 			text := e.d.Str(v)
 			texts[text]++
 			repeated = texts[text] == 2

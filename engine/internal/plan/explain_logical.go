@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // operators is the schemaPropsValidator with its own count: anyOf, oneOf, allOf, not, in this order, and dependencies.
@@ -25,7 +25,7 @@ func (e *explainer) operators(v *Validation, i uint32) (matches int) {
 	if v.Not != nil {
 		e.not(v.Not, i)
 	}
-	if v.Legacy != nil && len(v.Legacy.Dependencies) > 0 && e.d.Nodes[i].Kind == value.Object {
+	if v.Legacy != nil && len(v.Legacy.Dependencies) > 0 && e.d.Nodes[i].Kind == tree.Object {
 		matches += e.dependencies(v.Legacy, i)
 	}
 	e.keep(important)

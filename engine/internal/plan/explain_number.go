@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // number is the numberValidator without its counts. The value and each bound must fit the type and its format. A bound
@@ -17,7 +17,7 @@ import (
 // reported for every value and compared as a float.
 func (e *explainer) number(n *Node, v *Validation, i uint32) {
 	typ, format := n.numberType(v)
-	isInt := e.d.Nodes[i].Kind == value.Int
+	isInt := e.d.Nodes[i].Kind == tree.Int
 	x := e.d.Number(i)
 	fits := floatFits(x, typ, format) || !quirk.On(quirk.IntegerOverflowReportedTwice)
 	if isInt {
@@ -110,7 +110,7 @@ func (e *explainer) bound(keyword string, i uint32, bound float64, exclusive, na
 	if !integers {
 		printed = fmt.Sprint(bound)
 	}
-	if native && e.d.Nodes[i].Kind == value.Int {
+	if native && e.d.Nodes[i].Kind == tree.Int {
 		bad = e.d.Int(i)
 	}
 	words := "less than or equal to"

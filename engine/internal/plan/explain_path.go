@@ -6,14 +6,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // texts returns the memory for texts.
-func (t *walker) texts() *value.Slab {
+func (t *walker) texts() *tree.Slab {
 	if t.at.Texts == nil {
-		t.at.Texts = new(value.Slab)
+		t.at.Texts = new(tree.Slab)
 	}
 	return t.at.Texts
 }
@@ -100,7 +100,7 @@ func (e *explainer) dotted() string {
 
 // violation returns a Violation for an error about node i at the current path. below extends the path, and keyword the
 // schema pointer.
-func (t *walker) violation(found violation.Step, i uint32, err *field.Error, below value.Path,
+func (t *walker) violation(found violation.Step, i uint32, err *field.Error, below tree.Path,
 	keyword string) violation.Violation {
 	return violation.Violation{
 		Error:  err,
@@ -112,16 +112,16 @@ func (t *walker) violation(found violation.Step, i uint32, err *field.Error, bel
 }
 
 // path returns the current path, extended by below. It has its own memory.
-func (t *walker) path(below value.Path) value.Path {
+func (t *walker) path(below tree.Path) tree.Path {
 	p := append(t.texts().Path(len(t.at.Path)+len(t.steps)+len(below)), t.at.Path...)
 	for k := range t.steps {
 		switch s := &t.steps[k]; s.kind {
 		case stepProperty:
-			p = append(p, value.Name(t.texts().Clone(s.name)))
+			p = append(p, tree.Name(t.texts().Clone(s.name)))
 		case stepAdditional, stepPattern:
-			p = append(p, value.Entry(t.texts().Clone(s.name)))
+			p = append(p, tree.Entry(t.texts().Clone(s.name)))
 		case stepItem:
-			p = append(p, value.At(s.index))
+			p = append(p, tree.At(s.index))
 		}
 	}
 	return append(p, below...)
@@ -144,13 +144,13 @@ func (t *walker) pointer(keyword string) string {
 func (s *step) appendPointer(b []byte) []byte {
 	switch s.kind {
 	case stepProperty:
-		return value.Path{value.Name(s.name)}.AppendPointer(append(b, "/properties"...))
+		return tree.Path{tree.Name(s.name)}.AppendPointer(append(b, "/properties"...))
 	case stepAdditional:
 		return append(b, "/additionalProperties"...)
 	case stepPattern:
-		return value.Path{value.Name(s.via)}.AppendPointer(append(b, "/patternProperties"...))
+		return tree.Path{tree.Name(s.via)}.AppendPointer(append(b, "/patternProperties"...))
 	case stepDependency:
-		return value.Path{value.Name(s.name)}.AppendPointer(append(b, "/dependencies"...))
+		return tree.Path{tree.Name(s.name)}.AppendPointer(append(b, "/dependencies"...))
 	case stepItem:
 		if s.via == "" {
 			return append(b, "/items"...)

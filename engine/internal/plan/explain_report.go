@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // draft is an error that may still be dropped or ratcheted.
@@ -22,7 +22,7 @@ type draft struct {
 
 // report appends an error about the value at i, or about its absent member. text is that of the validators' own error,
 // and at the dotted path that the error's field is set from.
-func (e *explainer) report(keyword string, i uint32, member value.Path, at, text string, err *field.Error) {
+func (e *explainer) report(keyword string, i uint32, member tree.Path, at, text string, err *field.Error) {
 	e.at.setField(err, at)
 	if e.found == nil {
 		e.found = make([]draft, 0, 8) // the usual number
@@ -116,7 +116,7 @@ func (e *explainer) wrongType(keyword string, i uint32, want, word string) {
 		bad = e.d.Any(i)
 	}
 	err := field.TypeInvalid(nil, bad, detail(t, at))
-	if e.d.Nodes[i].Kind == value.String && keyword == "format" && !quirk.On(quirk.FormatErrorIsTypeError) {
+	if e.d.Nodes[i].Kind == tree.String && keyword == "format" && !quirk.On(quirk.FormatErrorIsTypeError) {
 		err.Type = field.ErrorTypeInvalid
 	}
 	e.report(keyword, i, nil, at, t, err)
@@ -165,7 +165,7 @@ func (e *explainer) count(i uint32, suffix string, least, most *int64) {
 func (e *explainer) required(object uint32, name string) {
 	const suffix = " in body is required"
 	t := e.textAt(e.dotted(), ".", name, suffix)
-	e.report("required", object, value.Path{value.Name(name)}, t[:len(t)-len(suffix)], t, field.Required(nil, ""))
+	e.report("required", object, tree.Path{tree.Name(name)}, t[:len(t)-len(suffix)], t, field.Required(nil, ""))
 }
 
 // forbidden reports a member that additionalProperties: false excludes, at the path of the object.
@@ -173,7 +173,7 @@ func (e *explainer) forbidden(member uint32, key string) {
 	key = e.texts().Clone(key)
 	at := e.dotted()
 	t := e.textAt(at, ".", key, " in body is a forbidden property")
-	e.report("additionalProperties", member, value.Path{value.Name(key)}, at, t, field.Invalid(nil, key, t))
+	e.report("additionalProperties", member, tree.Path{tree.Name(key)}, at, t, field.Invalid(nil, key, t))
 }
 
 // notInEnum reports a value that is not in the enum. The text lists strings bare and other values as JSON, all quoted.
@@ -210,7 +210,7 @@ func appendListed(text []byte, v any) []byte {
 	if !quirk.On(quirk.EnumValuesQuotedTwice) {
 		return violation.AppendQuoted(text, fmt.Sprint(v))
 	}
-	return violation.AppendQuoted(text, string(value.AppendAny(nil, v)))
+	return violation.AppendQuoted(text, string(tree.AppendAny(nil, v)))
 }
 
 // violations returns the reported and the ratcheted errors, each text once.

@@ -11,24 +11,24 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // goTypes are the types and formats that the typeValidator infers from a value's Go type.
 var goTypes = [...]struct{ name, format string }{
-	value.Null: {"null", ""}, value.False: {"boolean", ""}, value.True: {"boolean", ""},
-	value.Int: {"integer", "int64"}, value.Float: {"number", "float64"},
-	value.String: {"string", ""}, value.Array: {"array", ""}, value.Object: {"object", ""},
+	tree.Null: {"null", ""}, tree.False: {"boolean", ""}, tree.True: {"boolean", ""},
+	tree.Int: {"integer", "int64"}, tree.Float: {"number", "float64"},
+	tree.String: {"string", ""}, tree.Array: {"array", ""}, tree.Object: {"object", ""},
 }
 
 // typeOf is the typeValidator. Its count is one, or zero for a wrong type.
 func (e *explainer) typeOf(n *Node, v *Validation, i uint32) (matches int) {
 	kind := e.d.Nodes[i].Kind
-	if v.Format == "" && n.Type != "" && kind != value.Null && n.kinds.has(kind) {
+	if v.Format == "" && n.Type != "" && kind != tree.Null && n.kinds.has(kind) {
 		return 1
 	}
 	types := n.Types()
-	if kind == value.Null {
+	if kind == tree.Null {
 		if len(types) > 0 && !slices.Contains(types, "null") && !n.Has(Nullable) {
 			e.wrongType(n.typeKeyword(), i, joinTypes(types), "null")
 			return 0
@@ -39,13 +39,13 @@ func (e *explainer) typeOf(n *Node, v *Validation, i uint32) (matches int) {
 	accepts := slices.Contains(types, typ)
 	if !accepts && (n.Has(IntOrString) && quirk.On(quirk.IntOrStringAcceptsWholeFloat) ||
 		!n.Has(IntOrString) && quirk.On(quirk.IntegerAcceptsWholeFloat)) {
-		accepts = kind == value.Float && slices.Contains(types, "integer") && nearInteger(e.d.Float(i))
+		accepts = kind == tree.Float && slices.Contains(types, "integer") && nearInteger(e.d.Float(i))
 	}
-	accepts = accepts || kind == value.Int && slices.Contains(types, "number")
-	sequence := kind == value.String || kind == value.Array && quirk.On(quirk.FormattedStringAcceptsArray)
+	accepts = accepts || kind == tree.Int && slices.Contains(types, "number")
+	sequence := kind == tree.String || kind == tree.Array && quirk.On(quirk.FormattedStringAcceptsArray)
 	switch {
 	case v.Format == "":
-	case kind != value.String && kind != value.Array && !accepts && format != v.Format:
+	case kind != tree.String && kind != tree.Array && !accepts && format != v.Format:
 		e.wrongType("format", i, v.Format, format)
 		return 0
 	case sequence && !slices.Contains(types, "number") && !slices.Contains(types, "integer"):
@@ -126,7 +126,7 @@ func (e *explainer) enum(v *Validation, i uint32) {
 	if v.Enum == nil || len(v.Enum.Values) == 0 {
 		return
 	}
-	if kind := e.d.Nodes[i].Kind; (kind == value.Array || kind == value.Object) && !v.Enum.compound {
+	if kind := e.d.Nodes[i].Kind; (kind == tree.Array || kind == tree.Object) && !v.Enum.compound {
 		e.notInEnum(i, e.d.Any(i), v.Enum.Values)
 		return
 	}

@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/testenv"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // compileText compiles a schema; a leading "v:" stands for an object with the one property v.
@@ -34,14 +34,14 @@ func compileText(t *testing.T, schema string, o Options) *Plan {
 	return p
 }
 
-func parseText(t *testing.T, text string) (*value.Doc, uint32) {
+func parseText(t *testing.T, text string) (*tree.Doc, uint32) {
 	t.Helper()
-	d := value.Acquire()
+	d := tree.Acquire()
 	t.Cleanup(d.Release)
 	if rest, ok := strings.CutPrefix(text, "v:"); ok {
 		text = `{"v":` + rest + `}`
 	}
-	root, err := d.ParseJSON([]byte(text), value.Limits{})
+	root, err := d.ParseJSON([]byte(text), tree.Limits{})
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -198,7 +198,7 @@ func TestExplainAt(t *testing.T) {
 	at := field.NewPath("spec").Child("validation").Child("default")
 	p := compileText(t, `{"type":"object","additionalProperties":{"type":"integer"},"required":["r"],"maxProperties":0}`, Options{ForDefaults: true})
 	d, root := parseText(t, `{"a":"x"}`)
-	got := p.Explain(d, root, At{Field: at, Path: value.Path{value.Name("spec")}, Schema: "/properties/spec"})
+	got := p.Explain(d, root, At{Field: at, Path: tree.Path{tree.Name("spec")}, Schema: "/properties/spec"})
 	want := []string{
 		`spec.validation.default: Too many: 1: must have at most 0 items`,
 		`spec.validation.default.a: Invalid value: "string": .a in body must be of type integer: "string"`,
@@ -277,7 +277,7 @@ func TestViolationsAreBoundedInBytes(t *testing.T) {
 	enum := `"` + strings.Repeat("e", 10_000) + `"`
 	p := compileText(t, `v:{"type":"array","items":{"type":"string","enum":[`+enum+`]}}`, Options{})
 	d, root := parseText(t, `v:["`+strings.Repeat(`x","`, 1_000)+`x"]`)
-	budget := violation.NewBudget(value.Limits{})
+	budget := violation.NewBudget(tree.Limits{})
 	if p.Explain(d, root, At{Budget: budget}); budget.Err() == nil {
 		t.Error("budget for 10 MB")
 	}
@@ -286,7 +286,7 @@ func TestViolationsAreBoundedInBytes(t *testing.T) {
 func TestViolationsAreBoundedInNumber(t *testing.T) {
 	p := compileText(t, `{"type":"object","properties":{"v":{"type":"array","items":{"type":"integer"}},
 		"o":{"type":"array","items":{"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}]}}}}`, Options{})
-	limits := value.Limits{MaxViolations: 100}
+	limits := tree.Limits{MaxViolations: 100}
 	for _, c := range []struct {
 		name, text string
 		found      int

@@ -1,8 +1,8 @@
 package plan
 
 import (
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // ExplainUpdate is Explain for an object that replaces another one: pair is its root with the old root. Errors about an
@@ -13,7 +13,7 @@ import (
 // correlates nothing; upstream panics there.
 //
 // Upstream: apiextensions-apiserver pkg/apiserver/validation/ratcheting.go.
-func (p *Plan) ExplainUpdate(d *value.Doc, root uint32, pair Pair, at At) (found, ratcheted []violation.Violation) {
+func (p *Plan) ExplainUpdate(d *tree.Doc, root uint32, pair Pair, at At) (found, ratcheted []violation.Violation) {
 	if !p.HasSchema {
 		return nil, nil
 	}
@@ -24,7 +24,7 @@ func (p *Plan) ExplainUpdate(d *value.Doc, root uint32, pair Pair, at At) (found
 // the old root. An absent status and one without a schema are not validated.
 //
 // Upstream: apiextensions-apiserver pkg/registry/customresource/validator.go, ValidateStatusUpdate.
-func (p *Plan) ExplainStatus(d *value.Doc, whole Pair, at At) (found, ratcheted []violation.Violation) {
+func (p *Plan) ExplainStatus(d *tree.Doc, whole Pair, at At) (found, ratcheted []violation.Violation) {
 	status := d.Field(whole.self, statusName)
 	slot, declared := p.Root.find(statusName)
 	if status == 0 || !declared {
@@ -35,12 +35,12 @@ func (p *Plan) ExplainStatus(d *value.Doc, whole Pair, at At) (found, ratcheted 
 		// Upstream correlates the two by themselves then: null equals an absent status.
 		pair = whole.trees.Root(n, status, d.Field(whole.old, statusName))
 	}
-	at.Field, at.Path = at.Field.Child(statusName), at.Path.With(value.Name(statusName))
+	at.Field, at.Path = at.Field.Child(statusName), at.Path.With(tree.Name(statusName))
 	at.Schema += "/properties/" + statusName
 	return p.explain(d, n, status, pair, at)
 }
 
-func (p *Plan) explain(d *value.Doc, n *Node, i uint32, pair Pair, at At) (found, ratcheted []violation.Violation) {
+func (p *Plan) explain(d *tree.Doc, n *Node, i uint32, pair Pair, at At) (found, ratcheted []violation.Violation) {
 	e := explainer{walker: walker{d: d, at: at}, marked: n.marked()}
 	if p.Structural {
 		e.pair = pair

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // The answers are those of apiextensions-apiserver v0.37.2, in our order. (An object without metadata never comes there.)
@@ -74,7 +74,7 @@ func TestExplainUpdate(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := compileText(t, c.schema, Options{})
 			d, root := parseText(t, c.object)
-			old, err := d.Parse([]byte(oldText(c.old)), value.Old, value.Limits{})
+			old, err := d.Parse([]byte(oldText(c.old)), tree.Old, tree.Limits{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -122,7 +122,7 @@ func TestExplainStatus(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := compileText(t, schema, Options{StatusSubresource: true})
 			d, root := parseText(t, c.object)
-			old, err := d.Parse([]byte(c.old), value.Old, value.Limits{})
+			old, err := d.Parse([]byte(c.old), tree.Old, tree.Limits{})
 			if err != nil {
 				t.Fatal(err)
 			}

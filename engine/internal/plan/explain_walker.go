@@ -3,19 +3,19 @@ package plan
 import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // walker is the position of a walk over a value and its schema.
 type walker struct {
-	d     *value.Doc
+	d     *tree.Doc
 	at    At
 	steps []step
 
-	work   int           // since the last look at Stop
-	done   bool          // the walk was aborted, and its result is incomplete
-	finder *value.Finder // nil until it is needed
+	work   int          // since the last look at Stop
+	done   bool         // the walk was aborted, and its result is incomplete
+	finder *tree.Finder // nil until it is needed
 }
 
 // walkerPoll is how many values a walk validates between two looks at Stop: some hundred microseconds.

@@ -6,7 +6,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/pattern"
 	"github.com/crdeval/crdeval/engine/internal/rule"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Node is one compiled schema node of one CRD version. It is immutable after Compile and safe for concurrent use. Nodes
@@ -94,14 +94,14 @@ var types = map[string]struct {
 	sure, maybe kindSet
 	formats     []string
 }{
-	"object": {name: "object", list: []string{"object"}, sure: 1 << value.Object},
-	"array":  {name: "array", list: []string{"array"}, sure: 1 << value.Array},
-	"string": {name: "string", list: []string{"string"}, sure: 1 << value.String},
-	"integer": {name: "integer", list: []string{"integer"}, sure: 1 << value.Int, maybe: 1 << value.Float,
+	"object": {name: "object", list: []string{"object"}, sure: 1 << tree.Object},
+	"array":  {name: "array", list: []string{"array"}, sure: 1 << tree.Array},
+	"string": {name: "string", list: []string{"string"}, sure: 1 << tree.String},
+	"integer": {name: "integer", list: []string{"integer"}, sure: 1 << tree.Int, maybe: 1 << tree.Float,
 		formats: []string{"int32", "int64"}},
-	"number": {name: "number", list: []string{"number"}, sure: 1<<value.Int | 1<<value.Float,
+	"number": {name: "number", list: []string{"number"}, sure: 1<<tree.Int | 1<<tree.Float,
 		formats: []string{"float", "double"}},
-	"boolean": {name: "boolean", list: []string{"boolean"}, sure: 1<<value.False | 1<<value.True},
+	"boolean": {name: "boolean", list: []string{"boolean"}, sure: 1<<tree.False | 1<<tree.True},
 }
 
 // Has reports whether all bits of f are set.
@@ -219,20 +219,20 @@ type Dependency struct {
 // Default is a default of the schema, pruned (defaulting.PruneDefaults) and with the defaults of its declared
 // properties filled in. It needs no further defaulting.
 type Default struct {
-	// Fragment is the argument of Doc.Graft. Its sources are those of the plan (value.Defaults).
-	Fragment *value.Fragment
+	// Fragment is the argument of Doc.Graft. Its sources are those of the plan (tree.Defaults).
+	Fragment *tree.Fragment
 	raw      []byte // as in the schema
 	// Nulls says that the value contains a null. Such nulls are never dropped, since defaulting comes after
 	// PruneNonNullableNulls.
 	Nulls bool
 }
 
-// kindSet is a bit set of value.Kinds.
+// kindSet is a bit set of tree.Kinds.
 type kindSet uint8
 
 const anyKind kindSet = 0xff
 
-func (s kindSet) has(k value.Kind) bool { return s>>k&1 != 0 }
+func (s kindSet) has(k tree.Kind) bool { return s>>k&1 != 0 }
 
 // find returns the slot of a declared property. Lengths tell most of a few names apart.
 func (n *Node) find(name string) (slot int, declared bool) {
@@ -245,8 +245,8 @@ func (n *Node) find(name string) (slot int, declared bool) {
 
 // slotAfter is find for a member of an object. after is the slot of the declared member before it, plus one, and is
 // set for the next member. Members usually have the order of the previous object.
-func (n *Node) slotAfter(d *value.Doc, after *uint16, name string) (slot int, declared bool) {
-	guess := &d.Guesses[(n.guess+*after)%value.MaxGuesses]
+func (n *Node) slotAfter(d *tree.Doc, after *uint16, name string) (slot int, declared bool) {
+	guess := &d.Guesses[(n.guess+*after)%tree.MaxGuesses]
 	if slot = int(*guess); slot >= len(n.Names) || n.Names[slot] != name {
 		if slot, declared = n.find(name); !declared {
 			return slot, false

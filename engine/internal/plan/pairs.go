@@ -5,7 +5,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Correlation finds the old values of the values of an updated object, and compares them, like upstream does.
@@ -23,9 +23,9 @@ import (
 // Pairs is the correlation of a new tree with an old tree in the same Doc, and a cache of results. It is valid until
 // the Doc is edited. The zero Pairs needs Init. It is not safe for concurrent use.
 type Pairs struct {
-	d      *value.Doc
+	d      *tree.Doc
 	stop   *interrupt.Signal
-	finder *value.Finder
+	finder *tree.Finder
 	memo   []verdict                    // by node of the new tree; nil until the first comparison
 	tables map[uint32]map[uint32]uint32 // by array of the old tree, for long arrays
 	work   int
@@ -42,7 +42,7 @@ const (
 
 // Init prepares the Pairs for the trees of d, and keeps its memory. When stop fires, comparisons return arbitrary
 // results that must not be used.
-func (t *Pairs) Init(d *value.Doc, stop *interrupt.Signal) {
+func (t *Pairs) Init(d *tree.Doc, stop *interrupt.Signal) {
 	t.d, t.stop, t.finder, t.memo, t.work = d, stop, nil, t.memo[:0], 0
 	clear(t.tables)
 }
@@ -84,7 +84,7 @@ func (t *Pairs) Member(object uint32, name string) uint32 {
 		return 0
 	}
 	n := &t.d.Nodes[object]
-	if n.Kind != value.Object || n.Live <= fewMembers {
+	if n.Kind != tree.Object || n.Live <= fewMembers {
 		return t.d.Field(object, name)
 	}
 	if t.finder == nil {
@@ -108,7 +108,7 @@ func (o Pair) Known() bool { return o.trees != nil }
 // schema knows it.
 func (o Pair) Member(member uint32) Pair {
 	if o.trees == nil || member == 0 || o.old == 0 || o.schema == nil ||
-		o.trees.d.Nodes[o.self].Kind != value.Object {
+		o.trees.d.Nodes[o.self].Kind != tree.Object {
 		return Pair{}
 	}
 	name := o.trees.d.Key(member)
@@ -122,7 +122,7 @@ func (o Pair) Member(member uint32) Pair {
 // Index returns an element of the value. If that is a map list, its old value is the first one with the same keys. It
 // is the zero Pair for other elements.
 func (o Pair) Index(element uint32) Pair {
-	if o.trees == nil || o.schema == nil || o.schema.Items == nil || o.trees.d.Nodes[o.self].Kind != value.Array {
+	if o.trees == nil || o.schema == nil || o.schema.Items == nil || o.trees.d.Nodes[o.self].Kind != tree.Array {
 		return Pair{}
 	}
 	old := o.trees.sameKeys(o.schema, o.old, element)
@@ -140,14 +140,14 @@ func (o Pair) Equal() bool {
 func (t *Pairs) equal(schema *Node, self, old uint32) bool {
 	m, n := &t.d.Nodes[self], &t.d.Nodes[old]
 	switch {
-	case m.Kind == value.Null || n.Kind == value.Null: // node 0 is null
+	case m.Kind == tree.Null || n.Kind == tree.Null: // node 0 is null
 		return m.Kind == n.Kind
 	case !quirk.On(quirk.IntegerDiffersFromFloat) && isNumber(m.Kind) && isNumber(n.Kind):
 		return t.d.Number(self) == t.d.Number(old)
 	case m.Kind != n.Kind:
 		return false
-	case m.Kind != value.Array && m.Kind != value.Object:
-		return value.Equal(t.d, self, t.d, old)
+	case m.Kind != tree.Array && m.Kind != tree.Object:
+		return tree.Equal(t.d, self, t.d, old)
 	case m.Live != n.Live:
 		return false
 	case m.Live == 0:
@@ -164,7 +164,7 @@ func (t *Pairs) equal(schema *Node, self, old uint32) bool {
 		return known == same
 	}
 	var equal bool
-	if m.Kind == value.Object {
+	if m.Kind == tree.Object {
 		equal = t.equalObjects(schema, self, old)
 	} else {
 		equal = t.equalArrays(schema, self, old)
@@ -186,7 +186,7 @@ func (t *Pairs) equalObjects(schema *Node, self, old uint32) bool {
 		name := t.d.Key(c)
 		child := schema.Child(name)
 		if child == nil {
-			return !quirk.On(quirk.EqualValuesRatcheted) && value.Equal(t.d, self, t.d, old)
+			return !quirk.On(quirk.EqualValuesRatcheted) && tree.Equal(t.d, self, t.d, old)
 		}
 		other := e
 		if e == 0 || t.d.Key(e) != name {
@@ -205,7 +205,7 @@ func (t *Pairs) equalObjects(schema *Node, self, old uint32) bool {
 // equalArrays compares arrays of the same length.
 func (t *Pairs) equalArrays(schema *Node, self, old uint32) bool {
 	if schema == nil || schema.Flags&ListMap == 0 || !quirk.On(quirk.MapListItemsPairedByKey) {
-		return value.Equal(t.d, self, t.d, old)
+		return tree.Equal(t.d, self, t.d, old)
 	}
 	if schema.Items == nil {
 		return false
@@ -219,4 +219,4 @@ func (t *Pairs) equalArrays(schema *Node, self, old uint32) bool {
 	return true
 }
 
-func isNumber(k value.Kind) bool { return k == value.Int || k == value.Float }
+func isNumber(k tree.Kind) bool { return k == tree.Int || k == tree.Float }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // fewElements is up to how many elements of a list are searched linearly.
@@ -17,7 +17,7 @@ const fewElements = 8
 // keys, floats are compared by six decimals. Without an old list, t may be nil.
 func (t *Pairs) sameKeys(schema *Node, old, element uint32) uint32 {
 	if old == 0 || schema == nil || schema.Flags&ListMap == 0 || schema.Type != "array" ||
-		len(schema.ListKeys) == 0 || t.d.Nodes[old].Kind != value.Array || !t.hasKeys(schema.ListKeys, element) {
+		len(schema.ListKeys) == 0 || t.d.Nodes[old].Kind != tree.Array || !t.hasKeys(schema.ListKeys, element) {
 		return 0
 	}
 	keys := schema.ListKeys
@@ -44,7 +44,7 @@ func (t *Pairs) search(keys []ListKey, old, element uint32) uint32 {
 func (t *Pairs) key(element uint32, k *ListKey) uint32 {
 	c := t.Member(element, k.Name) // 0 if the element is not an object
 	switch t.d.Nodes[c].Kind {
-	case value.Null, value.Array, value.Object:
+	case tree.Null, tree.Array, tree.Object:
 		return 0
 	}
 	return c
@@ -61,13 +61,13 @@ func (t *Pairs) equalKeys(keys []ListKey, element, old uint32) bool {
 		if b == 0 {
 			return false
 		}
-		if len(keys) > 1 && quirk.On(quirk.FloatKeysPairedBySixDigits) && t.d.Nodes[a].Kind == value.Float &&
-			t.d.Nodes[b].Kind == value.Float {
+		if len(keys) > 1 && quirk.On(quirk.FloatKeysPairedBySixDigits) && t.d.Nodes[a].Kind == tree.Float &&
+			t.d.Nodes[b].Kind == tree.Float {
 			var x, y [64]byte
 			if string(keyText(x[:0], t.d.Float(a))) != string(keyText(y[:0], t.d.Float(b))) {
 				return false
 			}
-		} else if !value.Equal(t.d, a, t.d, b) {
+		} else if !tree.Equal(t.d, a, t.d, b) {
 			return false
 		}
 	}
@@ -101,7 +101,7 @@ func (t *Pairs) table(keys []ListKey, old uint32) map[uint32]uint32 {
 func (t *Pairs) hashKeys(keys []ListKey, element uint32) (h uint32) {
 	for k := range keys {
 		c := t.key(element, &keys[k])
-		if len(keys) > 1 && t.d.Nodes[c].Kind == value.Float {
+		if len(keys) > 1 && t.d.Nodes[c].Kind == tree.Float {
 			var b [64]byte
 			h = mix(h, maphash.Bytes(seed, keyText(b[:0], t.d.Float(c))))
 		} else {

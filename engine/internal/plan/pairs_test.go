@@ -10,7 +10,7 @@ import (
 
 	"k8s.io/apiserver/pkg/cel/common"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // pairSchema is a schema node that both this package and upstream's can read.
@@ -89,8 +89,8 @@ var (
 	byAB   = &pairSchema{typ: "array", listType: "map", keys: []string{"a", "b"}, items: ab}
 )
 
-func parseAs(t testing.TB, d *value.Doc, text string, s value.Source) uint32 {
-	root, err := d.Parse([]byte(text), s, value.Limits{})
+func parseAs(t testing.TB, d *tree.Doc, text string, s tree.Source) uint32 {
+	root, err := d.Parse([]byte(text), s, tree.Limits{})
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -141,9 +141,9 @@ func TestPairEqual(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.what, func(t *testing.T) {
-			d := new(value.Doc)
+			d := new(tree.Doc)
 			d.Reset()
-			self, old := parseAs(t, d, test.new, value.Request), parseAs(t, d, test.old, value.Old)
+			self, old := parseAs(t, d, test.new, tree.Request), parseAs(t, d, test.old, tree.Old)
 			var trees Pairs
 			trees.Init(d, nil)
 			if got := trees.Root(test.schema.node(), self, old).Equal(); got != test.want {
@@ -185,9 +185,9 @@ func TestPairIndex(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.what, func(t *testing.T) {
-			d := new(value.Doc)
+			d := new(tree.Doc)
 			d.Reset()
-			self, old := parseAs(t, d, `[`+test.element+`]`, value.Request), parseAs(t, d, test.old, value.Old)
+			self, old := parseAs(t, d, `[`+test.element+`]`, tree.Request), parseAs(t, d, test.old, tree.Old)
 			var trees Pairs
 			trees.Init(d, nil)
 			want := uint32(0)
@@ -220,9 +220,9 @@ func TestLongMapLists(t *testing.T) {
 			}
 			old, self = append(old, element()...), append(self, element()...)
 		}
-		d := new(value.Doc)
+		d := new(tree.Doc)
 		d.Reset()
-		i, j := parseAs(t, d, `[`+string(self)+`]`, value.Request), parseAs(t, d, `[`+string(old)+`]`, value.Old)
+		i, j := parseAs(t, d, `[`+string(self)+`]`, tree.Request), parseAs(t, d, `[`+string(old)+`]`, tree.Old)
 		var trees Pairs
 		trees.Init(d, nil)
 		n := s.node()
@@ -260,8 +260,8 @@ func TestRandomPairs(t *testing.T) {
 		}
 		a, _ := json.Marshal(x)
 		b, _ := json.Marshal(y)
-		d := value.Acquire()
-		self, old := parseAs(t, d, string(a), value.Request), parseAs(t, d, string(b), value.Old)
+		d := tree.Acquire()
+		self, old := parseAs(t, d, string(a), tree.Request), parseAs(t, d, string(b), tree.Old)
 		var trees Pairs
 		trees.Init(d, nil)
 		compare(t, d, trees.Root(s.node(), self, old), common.NewCorrelatedObject(d.Any(self), d.Any(old), upstream{s: s}))
@@ -272,7 +272,7 @@ func TestRandomPairs(t *testing.T) {
 	}
 }
 
-func compare(t *testing.T, d *value.Doc, ours Pair, theirs *common.CorrelatedObject) {
+func compare(t *testing.T, d *tree.Doc, ours Pair, theirs *common.CorrelatedObject) {
 	if ours.Known() != (theirs != nil) {
 		t.Errorf("known: %v", ours.Known())
 		return
@@ -285,7 +285,7 @@ func compare(t *testing.T, d *value.Doc, ours Pair, theirs *common.CorrelatedObj
 	}
 	k := 0
 	for c := d.Nodes[ours.self].First; c != 0; c = d.Nodes[c].Next {
-		if d.Nodes[ours.self].Kind == value.Object {
+		if d.Nodes[ours.self].Kind == tree.Object {
 			compare(t, d, ours.Member(c), theirs.Key(string([]byte(d.Key(c)))))
 		} else {
 			compare(t, d, ours.Index(c), theirs.Index(k))

@@ -1,6 +1,6 @@
 // Package plan compiles the schema of one CRD version to a Plan and evaluates objects with it.
 //
-// A Plan is a tree of immutable, shared Nodes. Three walks read it, all over value.Doc:
+// A Plan is a tree of immutable, shared Nodes. Three walks read it, all over tree.Doc:
 //
 //   - accept shapes (prunes, drops nulls, fills in defaults) and validates in one pass. It answers "valid" or "doubt",
 //     builds no paths and no errors, and allocates nothing.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Update is the old object for rules. The zero Update is a creation.
@@ -55,7 +55,7 @@ func (w *ruleWalk) Ratchet() bool {
 }
 
 // Violation returns a Violation for an error about the value or a part of it.
-func (w *ruleWalk) Violation(node uint32, err *field.Error, below value.Path, index int) violation.Violation {
+func (w *ruleWalk) Violation(node uint32, err *field.Error, below tree.Path, index int) violation.Violation {
 	keyword := ""
 	if index >= 0 {
 		keyword = "x-kubernetes-validations/" + strconv.Itoa(index)
@@ -65,7 +65,7 @@ func (w *ruleWalk) Violation(node uint32, err *field.Error, below value.Path, in
 
 // node evaluates the rules at and below n. It returns false if the run has ended.
 func (w *ruleWalk) node(n *Node, i, old uint32) (more bool) {
-	if n == nil || n.Flags&RulesBelow == 0 || w.d.Nodes[i].Kind == value.Null && quirk.On(quirk.NullSkipsRules) {
+	if n == nil || n.Flags&RulesBelow == 0 || w.d.Nodes[i].Kind == tree.Null && quirk.On(quirk.NullSkipsRules) {
 		return true
 	}
 	if n.Rules != nil && !n.Rules.Evaluate(w.run, rule.Site{Self: i, Old: old, Position: w}) {
@@ -75,16 +75,16 @@ func (w *ruleWalk) node(n *Node, i, old uint32) (more bool) {
 		return false
 	}
 	switch w.d.Nodes[i].Kind {
-	case value.Object:
+	case tree.Object:
 		return w.members(n, i, old)
-	case value.Array:
+	case tree.Array:
 		return w.elements(n, i, old)
 	}
 	return true
 }
 
 func (w *ruleWalk) members(n *Node, i, old uint32) (more bool) {
-	if w.d.Nodes[old].Kind != value.Object {
+	if w.d.Nodes[old].Kind != tree.Object {
 		old = 0
 	}
 	if a := n.Additional; a != nil && a.Flags&RulesBelow != 0 {
@@ -145,28 +145,28 @@ func (w *ruleWalk) elements(n *Node, i, old uint32) bool {
 
 // FillSlots fills the slots of every object, for rules on trees that Accept has not visited. The tree must not be
 // edited after it. If the slots take too much memory, the remaining members are looked up by name.
-func (p *Plan) FillSlots(d *value.Doc, root uint32) {
+func (p *Plan) FillSlots(d *tree.Doc, root uint32) {
 	if root != 0 && p.HasRules() {
 		fillSlots(d, p.Root, root)
 	}
 }
 
-func fillSlots(d *value.Doc, n *Node, i uint32) {
+func fillSlots(d *tree.Doc, n *Node, i uint32) {
 	switch d.Nodes[i].Kind {
-	case value.Array:
+	case tree.Array:
 		if n.Items == nil {
 			return
 		}
 		for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
 			fillSlots(d, n.Items, c)
 		}
-	case value.Object:
+	case tree.Object:
 		base, slotted := len(d.Slots), false
-		d.Nodes[i].Flags &^= value.Slotted
+		d.Nodes[i].Flags &^= tree.Slotted
 		if len(n.Names) > 0 && base+len(n.Names) <= maxSlots {
 			d.Slots = grow(d.Slots, len(n.Names))
 			d.Nodes[i].Val = uint64(base)
-			d.Nodes[i].Flags |= value.Slotted
+			d.Nodes[i].Flags |= tree.Slotted
 			slotted = true
 		}
 		for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
@@ -192,7 +192,7 @@ func (p *Plan) CleanRules(r *rule.Run, root, old uint32, pairs *Pairs) bool {
 }
 
 type cleanWalk struct {
-	d     *value.Doc
+	d     *tree.Doc
 	run   *rule.Run
 	pairs *Pairs
 	work  int
@@ -206,9 +206,9 @@ func (w *cleanWalk) node(n *Node, i, old uint32) bool {
 		return false
 	}
 	switch w.d.Nodes[i].Kind {
-	case value.Object:
+	case tree.Object:
 		return w.members(n, i, old)
-	case value.Array:
+	case tree.Array:
 		if n.Items == nil || n.Items.Flags&RulesBelow == 0 {
 			break
 		}
@@ -233,7 +233,7 @@ func (w *cleanWalk) members(n *Node, i, old uint32) bool {
 	if len(n.Names) == 0 {
 		return true
 	}
-	slotted := d.Nodes[i].Flags&value.Slotted != 0
+	slotted := d.Nodes[i].Flags&tree.Slotted != 0
 	for s, child := range n.Props {
 		if child.Flags&RulesBelow == 0 {
 			continue

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/testenv"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // TestKnownCosts: rules whose costs are remembered by what they read have the same result and cost as rules that are
@@ -39,8 +39,8 @@ func TestKnownCosts(t *testing.T) {
 		hold := 0
 		for range 4000 {
 			text := `{"spec":` + member(random, 0) + `}`
-			d := value.Acquire()
-			root := tree(t, d, text, value.Request)
+			d := tree.Acquire()
+			root := parsed(t, d, text, tree.Request)
 			p.FillSlots(d, root)
 			clean := func(limit uint64) (bool, int64) {
 				r := rule.Start(d)

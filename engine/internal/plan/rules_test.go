@@ -10,7 +10,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // ruled compiles a schema, written as YAML, with its rules.
@@ -30,12 +30,12 @@ func ruled(t testing.TB, text string) *Plan {
 // evaluated returns the violations of Rules: for each its text, its pointer and the pointer to its rule.
 func evaluated(t testing.TB, p *Plan, object, old string, ratchet, closures bool) (found, ratcheted []string) {
 	t.Helper()
-	d := value.Acquire()
+	d := tree.Acquire()
 	defer d.Release()
-	root := tree(t, d, object, value.Request)
+	root := parsed(t, d, object, tree.Request)
 	u := Update{}
 	if old != "" {
-		u = Update{Old: tree(t, d, old, value.Old), Pairs: new(Pairs), Ratchet: ratchet}
+		u = Update{Old: parsed(t, d, old, tree.Old), Pairs: new(Pairs), Ratchet: ratchet}
 		u.Pairs.Init(d, nil)
 	}
 	r := rule.Start(d)
@@ -62,9 +62,9 @@ func evaluated(t testing.TB, p *Plan, object, old string, ratchet, closures bool
 	return found, ratcheted
 }
 
-func tree(t testing.TB, d *value.Doc, text string, s value.Source) uint32 {
+func parsed(t testing.TB, d *tree.Doc, text string, s tree.Source) uint32 {
 	t.Helper()
-	root, err := d.Parse([]byte(text), s, value.Limits{})
+	root, err := d.Parse([]byte(text), s, tree.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,11 +151,11 @@ func TestRulesOfAField(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := value.Acquire()
+		d := tree.Acquire()
 		defer d.Release()
 		r := rule.Start(d)
 		defer r.Close()
-		p.Rules(r, tree(t, d, `{"a":"b"}`, value.Request), Update{}, At{Field: field.NewPath("default")})
+		p.Rules(r, parsed(t, d, `{"a":"b"}`, tree.Request), Update{}, At{Field: field.NewPath("default")})
 		if len(r.Found) != 1 || r.Found[0].Error.Error() != want {
 			t.Errorf("%d: %v, want %s", o, r.Found, want)
 		}
@@ -168,9 +168,9 @@ func TestRulesOfAField(t *testing.T) {
 func TestCleanRulesAllocateNothing(t *testing.T) {
 	p := ruled(t, `{type: object, x-kubernetes-validations: [{rule: "self.l.all(e, e.v > 0)"}], properties: {m: {type: object, additionalProperties: {type: string, x-kubernetes-validations: [{rule: "self.startsWith('a')"}]}}, `+
 		`l: {type: array, items: {type: object, properties: {v: {type: integer, x-kubernetes-validations: [{rule: "self < 9"}]}}}}}}`)
-	d := value.Acquire()
+	d := tree.Acquire()
 	defer d.Release()
-	root := tree(t, d, `{"l":[{"v":1},{"v":2}],"m":{"x":"ab","y":"ac"}}`, value.Request)
+	root := parsed(t, d, `{"l":[{"v":1},{"v":2}],"m":{"x":"ab","y":"ac"}}`, tree.Request)
 	if !p.Accept(d, root, Mode{Create: true}) {
 		t.Fatal("not accepted")
 	}

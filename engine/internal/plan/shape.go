@@ -2,7 +2,7 @@ package plan
 
 import (
 	"github.com/crdeval/crdeval/engine/internal/quirk"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // shaper is one run of one step. The Doc's nodes move when defaults are grafted, so no pointer to one outlives a call.
@@ -11,7 +11,7 @@ type shaper struct {
 	slots []uint32 // stack of member tables, for defaulting
 }
 
-func newShaper(d *value.Doc, track bool) shaper {
+func newShaper(d *tree.Doc, track bool) shaper {
 	s := shaper{changer: changer{d: d}}
 	if track {
 		s.edits = &Edits{d: d, stack: make([]uint32, 0, usualDepth)}
@@ -37,10 +37,10 @@ func (s *shaper) changes(p *Plan) (pruned, defaulted []Change, err error) {
 // Prune removes unknown members. apiVersion, kind and metadata of the root stay. With track it returns upstream's
 // unknown fields, sorted by Text; upstream does not report apiVersion, kind and metadata of a root that is not a
 // resource. A schema that is not structural prunes nothing. The caller checks spec.preserveUnknownFields. The error is
-// a *value.LimitError, and only with track; the Doc is unusable after it.
+// a *tree.LimitError, and only with track; the Doc is unusable after it.
 //
 // Upstream: AE/apiserver/schema/pruning/algorithm.go, PruneWithOptions.
-func (p *Plan) Prune(d *value.Doc, root uint32, track bool) ([]Change, error) {
+func (p *Plan) Prune(d *tree.Doc, root uint32, track bool) ([]Change, error) {
 	if p.HasSchema && !p.Structural {
 		return nil, nil
 	}
@@ -58,14 +58,14 @@ func (s *shaper) prune(n *Node, i uint32, top bool) (dirty bool) {
 	s.edits.enter(i)
 	defer s.edits.leave()
 	switch s.d.Nodes[i].Kind {
-	case value.Array:
+	case tree.Array:
 		if n.Items == nil && n.Flags&KeepUnknown != 0 {
 			return false
 		}
 		for c := s.d.Nodes[i].First; c != 0 && !s.doubt; c = s.d.Nodes[c].Next {
 			dirty = s.prune(n.Items, c, false) || dirty
 		}
-	case value.Object:
+	case tree.Object:
 		var prev, next uint32
 		after := uint16(0)
 		for c := s.d.Nodes[i].First; c != 0 && !s.doubt; c = next {
@@ -113,11 +113,11 @@ func (s *shaper) pruneMember(n *Node, i, c uint32, after *uint16, top bool) (kee
 }
 
 // DropNulls removes null members whose schema is not nullable and has no default. Nulls in arrays stay. Upstream does
-// not report them. With track it returns them. The error is a *value.LimitError, and only with track; the Doc is unusable
+// not report them. With track it returns them. The error is a *tree.LimitError, and only with track; the Doc is unusable
 // after it.
 //
 // Upstream: AE/apiserver/schema/defaulting, PruneNonNullableNullsWithoutDefaults.
-func (p *Plan) DropNulls(d *value.Doc, root uint32, track bool) ([]Change, error) {
+func (p *Plan) DropNulls(d *tree.Doc, root uint32, track bool) ([]Change, error) {
 	if !p.Structural {
 		return nil, nil
 	}
@@ -130,7 +130,7 @@ func (p *Plan) DropNulls(d *value.Doc, root uint32, track bool) ([]Change, error
 func (s *shaper) dropNulls(n *Node, i uint32) (dirty bool) {
 	d := s.d
 	kind := d.Nodes[i].Kind
-	if n == nil || kind != value.Array && kind != value.Object {
+	if n == nil || kind != tree.Array && kind != tree.Object {
 		return false
 	}
 	s.edits.enter(i)
@@ -140,11 +140,11 @@ func (s *shaper) dropNulls(n *Node, i uint32) (dirty bool) {
 	for c := d.Nodes[i].First; c != 0 && !s.doubt; c = next {
 		next = d.Nodes[c].Next
 		child := n.Items
-		if kind == value.Object {
+		if kind == tree.Object {
 			child = n.child(n.slotAfter(d, &after, d.Key(c)))
 		}
-		if d.Nodes[c].Kind == value.Null {
-			inObject := kind == value.Object || !quirk.On(quirk.NullItemsKept)
+		if d.Nodes[c].Kind == tree.Null {
+			inObject := kind == tree.Object || !quirk.On(quirk.NullItemsKept)
 			if inObject && child != nil && child.null() == removed {
 				s.record(Pruned, i, c)
 				d.Remove(i, prev, c)
@@ -164,15 +164,15 @@ func (s *shaper) dropNulls(n *Node, i uint32) (dirty bool) {
 
 // Default fills in defaults: absent properties in schema order, and non-nullable nulls of properties, map values and
 // items. It descends into existing and filled-in values, but creates no object to fill it. With track it returns what
-// it filled in, in document order. The error is a *value.LimitError about the bytes that l allows, or about the length
+// it filled in, in document order. The error is a *tree.LimitError about the bytes that l allows, or about the length
 // of what is tracked; the Doc is unusable after it.
 //
 // Upstream: AE/apiserver/schema/defaulting, Default.
-func (p *Plan) Default(d *value.Doc, root uint32, track bool, l value.Limits) ([]Change, error) {
+func (p *Plan) Default(d *tree.Doc, root uint32, track bool, l tree.Limits) ([]Change, error) {
 	if !p.Structural || p.Root.Flags&DefaultsBelow == 0 {
 		return nil, nil
 	}
-	d.SetSource(value.Defaults, p.defaults)
+	d.SetSource(tree.Defaults, p.defaults)
 	s := newShaper(d, track)
 	s.budget = newBudget(l.WithDefaults().MaxDefaultBytes)
 	s.fill(p.Root, root)
@@ -187,11 +187,11 @@ func (s *shaper) fill(n *Node, i uint32) (dirty bool) {
 	s.edits.enter(i)
 	defer s.edits.leave()
 	switch s.d.Nodes[i].Kind {
-	case value.Array:
+	case tree.Array:
 		for c := s.d.Nodes[i].First; c != 0 && !s.doubt; c = s.d.Nodes[c].Next {
 			dirty = s.fillValue(n.Items, i, c) || dirty
 		}
-	case value.Object:
+	case tree.Object:
 		dirty = s.fillObject(n, i)
 	}
 	if dirty {
@@ -211,7 +211,7 @@ func (s *shaper) fillObject(n *Node, i uint32) (dirty bool) {
 			s.slots[base+slot] = c
 			dirty = s.fillValue(n.Props[slot], i, c) || dirty
 		} else if n.Additional != nil && (quirk.On(quirk.MapValueDefaultsForNullOnly) ||
-			s.d.Nodes[c].Kind != value.Null) {
+			s.d.Nodes[c].Kind != tree.Null) {
 			dirty = s.fillValue(n.Additional, i, c) || dirty
 		}
 	}
@@ -234,14 +234,14 @@ func (s *shaper) fillValue(n *Node, parent, c uint32) (dirty bool) {
 	if n == nil {
 		return false
 	}
-	if s.d.Nodes[c].Kind == value.Null {
+	if s.d.Nodes[c].Kind == tree.Null {
 		if n.null() != defaulted {
 			return false
 		}
 		s.replace(n, parent, c)
 		return true
 	}
-	if !quirk.On(quirk.DefaultsNeedParent) && s.d.Nodes[parent].Kind == value.Array {
+	if !quirk.On(quirk.DefaultsNeedParent) && s.d.Nodes[parent].Kind == tree.Array {
 		return false
 	}
 	return s.fill(n, c)

@@ -6,17 +6,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // CoerceEmbedded checks the types of apiVersion and kind and coerces the metadata of each embedded resource. o.Path is
 // the path of the value, or nil; o.Lenient removes malformed fields; o.Track asks for the unknown fields of metadata,
-// which are returned sorted. found is the first error in document order. err is a *value.LimitError about the paths of
+// which are returned sorted. found is the first error in document order. err is a *tree.LimitError about the paths of
 // unknown fields. The Doc is unusable after either.
 //
 // Upstream: AE/apiserver/schema/objectmeta, CoerceWithOptions, without the resource root.
-func (p *Plan) CoerceEmbedded(d *value.Doc, root uint32, o metadata.Options) (unknown []string,
+func (p *Plan) CoerceEmbedded(d *tree.Doc, root uint32, o metadata.Options) (unknown []string,
 	found *violation.Violation, err error) {
 	if !p.Structural || p.Root.Flags&EmbeddedBelow == 0 {
 		return nil, nil, nil
@@ -46,14 +46,14 @@ func (w *coercer) coerce(n *Node, i uint32) (dirty bool) {
 		return false
 	}
 	switch w.d.Nodes[i].Kind {
-	case value.Array:
+	case tree.Array:
 		k := 0
 		for c := w.d.Nodes[i].First; c != 0 && w.goesOn(); c, k = w.d.Nodes[c].Next, k+1 {
 			w.enter(step{kind: stepItem, index: k})
 			dirty = w.coerce(n.Items, c) || dirty
 			w.leave()
 		}
-	case value.Object:
+	case tree.Object:
 		var prev, next uint32
 		for c := w.d.Nodes[i].First; c != 0 && w.goesOn(); c = next {
 			next = w.d.Nodes[c].Next
@@ -96,7 +96,7 @@ func (w *coercer) coerceMeta(object, prev, c uint32, key string) (removed, chang
 		return false, changed
 	}
 	switch {
-	case w.d.Nodes[c].Kind == value.String:
+	case w.d.Nodes[c].Kind == tree.String:
 	case w.o.Lenient:
 		w.d.Remove(object, prev, c)
 		return true, false

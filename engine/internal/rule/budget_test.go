@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 func TestBudget(t *testing.T) {
@@ -58,9 +58,9 @@ func TestCallLimit(t *testing.T) {
 func TestHoldsCharges(t *testing.T) {
 	s := props(t, `{type: object, properties: {i: {type: integer}}, x-kubernetes-validations: [{rule: "self.i == 1"}, {rule: "self.i >= oldSelf.i"}, {rule: "has(self.i)"}]}`)
 	set := compile(t, celcheck.NewShared().Field(s), s.XValidations)
-	d := value.Acquire()
+	d := tree.Acquire()
 	defer d.Release()
-	one, two := parse(t, d, `{"i":1}`, value.Request), parse(t, d, `{"i":2}`, value.Old)
+	one, two := parse(t, d, `{"i":1}`, tree.Request), parse(t, d, `{"i":2}`, tree.Old)
 	for _, c := range []struct {
 		self, old  uint32
 		left, cost int64
@@ -93,8 +93,8 @@ func TestOneSetManyGoroutines(t *testing.T) {
 	for g := range goroutines {
 		go func() {
 			for k := range rounds {
-				d := value.Acquire()
-				root, err := d.Parse(fmt.Appendf(nil, `{"i":%d,"m":{"a":"x"}}`, k%2), value.Request, value.Limits{})
+				d := tree.Acquire()
+				root, err := d.Parse(fmt.Appendf(nil, `{"i":%d,"m":{"a":"x"}}`, k%2), tree.Request, tree.Limits{})
 				if err != nil {
 					results <- err.Error()
 					continue

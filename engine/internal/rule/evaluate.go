@@ -13,9 +13,9 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/closure"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/rule/interpret"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/rules"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // outOfBudget is upstream's text for an object whose budget is used up.
@@ -33,7 +33,7 @@ func (s *Set) Evaluate(r *Run, at Site) (more bool) {
 			return true
 		}
 	}
-	if r.Doc.Nodes[at.Self].Kind == value.Null && quirk.On(quirk.NullSkipsRules) {
+	if r.Doc.Nodes[at.Self].Kind == tree.Null && quirk.On(quirk.NullSkipsRules) {
 		return true
 	}
 	e.at.Old = nonNull(r.Doc, at.Old)
@@ -290,7 +290,7 @@ func (e *evaluation) end(c *rule, err *field.Error) (more bool) {
 
 func (e *evaluation) violation(c *rule, err *field.Error, steps int) violation.Violation {
 	node := e.at.Self
-	var below value.Path
+	var below tree.Path
 	index := -1
 	if c != nil {
 		below, index = c.steps[:steps], int(c.index)

@@ -16,7 +16,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
 	"github.com/crdeval/crdeval/engine/internal/rule/interpret"
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Expression is a CEL expression over self that computes the value of a field. It is immutable and safe for concurrent
@@ -36,7 +36,7 @@ type Expression struct {
 // the field, and around are those of the lists and maps around self in its version.
 //
 // Errors say what to change: the expression does not compile, has another type than the field, or may cost more than
-// celcheck.EstimateLimit for one object. If its macros expand too far, the error is a *value.LimitError. If the context
+// celcheck.EstimateLimit for one object. If its macros expand too far, the error is a *tree.LimitError. If the context
 // ends, it is that of the context.
 func CompileExpression(
 	ctx context.Context, s *celcheck.Scope, text string, result *schema.Props, around ...*schema.Props,
@@ -102,9 +102,9 @@ func (e *ExpressionError) Error() string { return e.Text }
 // includes it has the same.
 //
 // An error of the evaluation, and a value that the field cannot have, is an *ExpressionError. A value that is too large
-// is a *value.LimitError. Otherwise the error is that of the run's context.
+// is a *tree.LimitError. Otherwise the error is that of the run's context.
 func (x *Expression) Evaluate(r *Run, self uint32, complete bool) (node uint32, err error) {
-	if r.Doc.Nodes[self].Kind == value.Null || !complete && !x.reads.isGiven(r.Doc, self) {
+	if r.Doc.Nodes[self].Kind == tree.Null || !complete && !x.reads.isGiven(r.Doc, self) {
 		return 0, nil
 	}
 	if r.Left <= 0 {

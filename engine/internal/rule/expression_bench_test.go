@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // BenchmarkExpression evaluates expressions with closures and with cel-go, of a small object and of one of 10 kB.
@@ -32,10 +32,10 @@ func BenchmarkExpression(b *testing.B) {
 			noClosures bool
 		}{{"closures", false}, {"cel-go", true}} {
 			b.Run(c.name+"/"+with.name, func(b *testing.B) {
-				d := value.Acquire()
+				d := tree.Acquire()
 				defer d.Release()
-				self := parse(b, d, c.self, value.Request)
-				nodes, arena := len(d.Nodes), len(d.Src[value.Arena])
+				self := parse(b, d, c.self, tree.Request)
+				nodes, arena := len(d.Nodes), len(d.Src[tree.Arena])
 				b.ReportAllocs()
 				for b.Loop() {
 					r := Start(d)
@@ -44,7 +44,7 @@ func BenchmarkExpression(b *testing.B) {
 						b.Fatal(err)
 					}
 					r.Close()
-					d.Nodes, d.Src[value.Arena] = d.Nodes[:nodes], d.Src[value.Arena][:arena]
+					d.Nodes, d.Src[tree.Arena] = d.Nodes[:nodes], d.Src[tree.Arena][:arena]
 				}
 			})
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // sourceSchema is the schema of self in the tests of expressions, the root of a version.
@@ -90,12 +90,12 @@ func target(t testing.TB, name string) *schema.Props {
 // evaluateExpression returns the result as JSON, "absent", or the error. left is the budget that is left after a result.
 func evaluateExpression(t testing.TB, x *Expression, self string, complete, noClosures bool) (result string, left int64) {
 	t.Helper()
-	d := value.Acquire()
+	d := tree.Acquire()
 	defer d.Release()
 	r := Start(d)
 	defer r.Close()
 	r.NoClosures = noClosures
-	root := parse(t, d, self, value.Request)
+	root := parse(t, d, self, tree.Request)
 	before := string(d.AppendJSON(nil, root))
 	node, err := x.Evaluate(r, root, complete)
 	switch {
@@ -111,9 +111,9 @@ func evaluateExpression(t testing.TB, x *Expression, self string, complete, noCl
 		t.Errorf("%s: the object became %s", x.text, text)
 	}
 	out := string(d.AppendJSON(nil, node))
-	again := value.Acquire()
+	again := tree.Acquire()
 	defer again.Release()
-	if i := parse(t, again, string(d.AppendDecoded(nil, node)), value.Request); !value.Equal(d, node, again, i) {
+	if i := parse(t, again, string(d.AppendDecoded(nil, node)), tree.Request); !tree.Equal(d, node, again, i) {
 		t.Errorf("%s: the nodes of %s are not those of its text", x.text, out)
 	}
 	return out, r.Left
@@ -376,15 +376,15 @@ func TestExpressionAllocations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := value.Acquire()
-		self := parse(t, d, full, value.Request)
-		nodes, arena := len(d.Nodes), len(d.Src[value.Arena])
+		d := tree.Acquire()
+		self := parse(t, d, full, tree.Request)
+		nodes, arena := len(d.Nodes), len(d.Src[tree.Arena])
 		r := Start(d)
 		if n := testing.AllocsPerRun(100, func() {
 			if _, err := x.Evaluate(r, self, true); err != nil {
 				t.Fatal(err)
 			}
-			d.Nodes, d.Src[value.Arena] = d.Nodes[:nodes], d.Src[value.Arena][:arena]
+			d.Nodes, d.Src[tree.Arena] = d.Nodes[:nodes], d.Src[tree.Arena][:arena]
 		}); n > c.most {
 			t.Errorf("%s: %v allocations, at most %v", c.text, n, c.most)
 		}
@@ -496,7 +496,7 @@ func TestExpressionLimits(t *testing.T) {
 			t.Errorf("%s: %v", c.text, err)
 			continue
 		}
-		d := value.Acquire()
+		d := tree.Acquire()
 		r := Start(d)
 		if c.left > 0 {
 			r.Left = c.left
@@ -504,15 +504,15 @@ func TestExpressionLimits(t *testing.T) {
 		if strings.HasPrefix(c.want, "operation cancelled") {
 			r.Limit = 10_000
 		}
-		node, err := x.Evaluate(r, parse(t, d, self, value.Request), true)
+		node, err := x.Evaluate(r, parse(t, d, self, tree.Request), true)
 		if of := (*ExpressionError)(nil); c.want == "" && node == 0 || c.want != "" && (!errors.As(err, &of) || of.Text != c.want) {
 			t.Errorf("%s: got %v, want %s", c.text, err, c.want)
 		}
 		r.written = maxResultBytes
 		r.Left = CostBudget
 		if c.want == "" {
-			limit := &value.LimitError{}
-			if _, err = x.Evaluate(r, d.Root(value.Request), true); !errors.As(err, &limit) {
+			limit := &tree.LimitError{}
+			if _, err = x.Evaluate(r, d.Root(tree.Request), true); !errors.As(err, &limit) {
 				t.Errorf("%s: got %v, want a limit", c.text, err)
 			}
 		}
@@ -520,7 +520,7 @@ func TestExpressionLimits(t *testing.T) {
 		close(done)
 		r.Stop = interrupt.On(done)
 		r.NoClosures = true
-		if _, err = x.Evaluate(r, d.Root(value.Request), true); err == nil || errors.As(err, new(*ExpressionError)) {
+		if _, err = x.Evaluate(r, d.Root(tree.Request), true); err == nil || errors.As(err, new(*ExpressionError)) {
 			t.Errorf("%s: got %v after the end", c.text, err)
 		}
 		r.Close()

@@ -7,7 +7,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // fallbackSet is a Set of one rule that no closure answers for {"m":{}}.
@@ -25,12 +25,12 @@ func termsOf(terms int) string {
 // evaluate runs a Set on {"m":{}}, and reports whether it came to an end.
 func evaluate(t testing.TB, set *Set, s *interrupt.Signal) bool {
 	t.Helper()
-	d := value.Acquire()
+	d := tree.Acquire()
 	defer d.Release()
 	r := Start(d)
 	defer r.Close()
 	r.Stop = s
-	more := set.Evaluate(r, Site{Self: parse(t, d, `{"m":{}}`, value.Request), Position: testPosition{}})
+	more := set.Evaluate(r, Site{Self: parse(t, d, `{"m":{}}`, tree.Request), Position: testPosition{}})
 	if len(r.Found) > 0 {
 		t.Errorf("found %v", r.Found[0].Error)
 	}

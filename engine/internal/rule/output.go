@@ -17,8 +17,8 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/closure"
 	"github.com/crdeval/crdeval/engine/internal/rule/interpret"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // writer adds the value of an expression to the run's Doc, and checks that the field can have it.
@@ -49,10 +49,10 @@ var (
 )
 
 // add adds a node. bytes is the length of its text.
-func (w *writer) add(n value.Node, bytes int) (uint32, error) {
+func (w *writer) add(n tree.Node, bytes int) (uint32, error) {
 	r := w.run
 	if r.written += int64(nodeBytes + bytes); r.written > maxResultBytes {
-		return 0, &value.LimitError{
+		return 0, &tree.LimitError{
 			Name: "max_expression_result_bytes", Limit: "values that expressions make for one object", Unit: "bytes",
 			Maximum: maxResultBytes, Actual: r.written, AtLeast: true, Advice: "bound what the expressions work on",
 		}
@@ -93,20 +93,20 @@ func (w *writer) described(err error) error {
 
 // scalar adds a scalar whose JSON text was appended to the Arena from an offset on, if the field has one of the kinds or
 // takes any data.
-func (w *writer) scalar(n value.Node, from int, t *closure.Type, kinds ...closure.Kind) (uint32, error) {
-	text := w.run.Doc.Src[value.Arena][from:]
+func (w *writer) scalar(n tree.Node, from int, t *closure.Type, kinds ...closure.Kind) (uint32, error) {
+	text := w.run.Doc.Src[tree.Arena][from:]
 	if !isAny(t) && !slices.Contains(kinds, t.Kind) {
 		return 0, w.mismatch(string(text), t)
 	}
-	n.Src, n.Off, n.End = value.Arena, uint32(from), uint32(from+len(text))
+	n.Src, n.Off, n.End = tree.Arena, uint32(from), uint32(from+len(text))
 	return w.add(n, len(text))
 }
 
 // text appends a JSON text to the Arena and returns its offset.
 func (w *writer) text(json string) int {
 	d := w.run.Doc
-	from := len(d.Src[value.Arena])
-	d.Src[value.Arena] = append(d.Src[value.Arena], json...)
+	from := len(d.Src[tree.Arena])
+	d.Src[tree.Arena] = append(d.Src[tree.Arena], json...)
 	return from
 }
 
@@ -114,30 +114,30 @@ func (w *writer) null(t *closure.Type) (uint32, error) {
 	if !t.Nullable && !isAny(t) {
 		return 0, w.mismatch("null", t)
 	}
-	return w.scalar(value.Node{Kind: value.Null}, w.text("null"), anyType)
+	return w.scalar(tree.Node{Kind: tree.Null}, w.text("null"), anyType)
 }
 
 func (w *writer) bool(v bool, t *closure.Type) (uint32, error) {
 	if v {
-		return w.scalar(value.Node{Kind: value.True}, w.text("true"), t, closure.Bool)
+		return w.scalar(tree.Node{Kind: tree.True}, w.text("true"), t, closure.Bool)
 	}
-	return w.scalar(value.Node{Kind: value.False}, w.text("false"), t, closure.Bool)
+	return w.scalar(tree.Node{Kind: tree.False}, w.text("false"), t, closure.Bool)
 }
 
 func (w *writer) int(v int64, t *closure.Type) (uint32, error) {
 	var buf [20]byte
 	from := w.text(string(strconv.AppendInt(buf[:0], v, 10)))
-	return w.scalar(value.Node{Kind: value.Int, Val: uint64(v)}, from, t, closure.Int, closure.Double, closure.Dyn)
+	return w.scalar(tree.Node{Kind: tree.Int, Val: uint64(v)}, from, t, closure.Int, closure.Double, closure.Dyn)
 }
 
 func (w *writer) double(v float64, t *closure.Type) (uint32, error) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return 0, w.mismatch(fmt.Sprint(v)+", which JSON does not have", t)
 	}
-	text := string(value.AppendAny(nil, v))
-	n := value.Node{Kind: value.Float, Val: math.Float64bits(v)}
+	text := string(tree.AppendAny(nil, v))
+	n := tree.Node{Kind: tree.Float, Val: math.Float64bits(v)}
 	if !strings.ContainsAny(text, ".e") {
-		n.Flags = value.Lossy // as parsed, the text is an Int
+		n.Flags = tree.Lossy // as parsed, the text is an Int
 	}
 	return w.scalar(n, w.text(text), t, closure.Double)
 }
@@ -145,32 +145,32 @@ func (w *writer) double(v float64, t *closure.Type) (uint32, error) {
 // string adds a string. Strings are not checked against the format of the field.
 func (w *writer) string(s string, t *closure.Type) (uint32, error) {
 	if t.Name != "string" && t.Kind != closure.Dyn && !isAny(t) {
-		return 0, w.mismatch(string(value.AppendString(nil, s)), t)
+		return 0, w.mismatch(string(tree.AppendString(nil, s)), t)
 	}
 	d := w.run.Doc
-	n := value.Node{Kind: value.String, Src: value.Arena, Off: uint32(len(d.Src[value.Arena]))}
-	d.Src[value.Arena] = value.AppendString(d.Src[value.Arena], s)
-	n.End = uint32(len(d.Src[value.Arena]))
+	n := tree.Node{Kind: tree.String, Src: tree.Arena, Off: uint32(len(d.Src[tree.Arena]))}
+	d.Src[tree.Arena] = tree.AppendString(d.Src[tree.Arena], s)
+	n.End = uint32(len(d.Src[tree.Arena]))
 	if int(n.End-n.Off) != len(s)+2 {
-		n.Flags, n.Val = value.Escaped, uint64(n.End)<<32|uint64(len(s))
-		d.Src[value.Arena] = append(d.Src[value.Arena], s...)
+		n.Flags, n.Val = tree.Escaped, uint64(n.End)<<32|uint64(len(s))
+		d.Src[tree.Arena] = append(d.Src[tree.Arena], s...)
 	}
 	if utf8.RuneCountInString(s) < len(s) {
-		n.Flags |= value.Wide
+		n.Flags |= tree.Wide
 	}
 	return w.add(n, 2*len(s))
 }
 
 // container adds a list or an object without members. The caller counts them and links them with link.
-func (w *writer) container(kind value.Kind, t *closure.Type) (uint32, error) {
+func (w *writer) container(kind tree.Kind, t *closure.Type) (uint32, error) {
 	if !slices.Contains(nodeTypes[kind], t.Name) && !isAny(t) {
 		return 0, w.mismatch(kindTexts[kind], t)
 	}
-	return w.add(value.Node{Kind: kind, Src: value.Arena, Flags: value.Dirty}, 0)
+	return w.add(tree.Node{Kind: kind, Src: tree.Arena, Flags: tree.Dirty}, 0)
 }
 
 // kindTexts describe containers in errors.
-var kindTexts = [...]string{value.Array: "a list", value.Object: "an object"}
+var kindTexts = [...]string{tree.Array: "a list", tree.Object: "an object"}
 
 // link links a node as the next member of a container behind the last one, 0 for none, and returns it.
 func (w *writer) link(parent, last, child uint32) uint32 {
@@ -185,7 +185,7 @@ func (w *writer) link(parent, last, child uint32) uint32 {
 
 // list adds a list of n elements, which add adds.
 func (w *writer) list(n int, t *closure.Type, add func(i int, t *closure.Type) (uint32, error)) (uint32, error) {
-	made, err := w.container(value.Array, t)
+	made, err := w.container(tree.Array, t)
 	last := uint32(0)
 	for i := 0; i < n && err == nil; i++ {
 		var c uint32
@@ -201,7 +201,7 @@ func (w *writer) list(n int, t *closure.Type, add func(i int, t *closure.Type) (
 func (w *writer) object(
 	n int, t *closure.Type, key func(i int) string, add func(i int, t *closure.Type) (uint32, error),
 ) (uint32, error) {
-	made, err := w.container(value.Object, t)
+	made, err := w.container(tree.Object, t)
 	last := uint32(0)
 	for i := 0; i < n && err == nil; i++ {
 		name := key(i)
@@ -325,19 +325,19 @@ func (w *writer) mapResult(m traits.Mapper, t *closure.Type) (uint32, error) {
 func (w *writer) copy(node uint32, t *closure.Type) (uint32, error) {
 	d := w.run.Doc
 	n := d.Nodes[node]
-	if fits := n.Kind == value.Null && t.Nullable || slices.Contains(nodeTypes[n.Kind], typeName(t)); !fits && !isAny(t) {
+	if fits := n.Kind == tree.Null && t.Nullable || slices.Contains(nodeTypes[n.Kind], typeName(t)); !fits && !isAny(t) {
 		return 0, w.mismatch(w.describe(node), t)
 	}
 	first := n.First
 	n.First, n.Next, n.Live, n.KeyLen = 0, 0, 0, 0
-	if n.Flags&value.Slotted != 0 {
-		n.Flags, n.Val = n.Flags&^value.Slotted, 0
+	if n.Flags&tree.Slotted != 0 {
+		n.Flags, n.Val = n.Flags&^tree.Slotted, 0
 	}
 	made, err := w.add(n, 0)
 	last := uint32(0)
 	for i, c := 0, first; c != 0 && err == nil; i, c = i+1, d.Nodes[c].Next {
 		of := elemType(t)
-		if n.Kind == value.Object {
+		if n.Kind == tree.Object {
 			of = memberType(t, d.Key(c))
 		}
 		var child uint32
@@ -350,7 +350,7 @@ func (w *writer) copy(node uint32, t *closure.Type) (uint32, error) {
 			continue
 		}
 		step := fieldStep(d.Key(c))
-		if n.Kind == value.Array {
+		if n.Kind == tree.Array {
 			step = "[" + strconv.Itoa(i) + "]"
 		}
 		return 0, w.below(step, err)
@@ -361,7 +361,7 @@ func (w *writer) copy(node uint32, t *closure.Type) (uint32, error) {
 // describe returns a node for an error.
 func (w *writer) describe(node uint32) string {
 	d := w.run.Doc
-	if kind := d.Nodes[node].Kind; kind >= value.Array {
+	if kind := d.Nodes[node].Kind; kind >= tree.Array {
 		return kindTexts[kind]
 	}
 	return string(d.AppendJSON(nil, node))
@@ -369,14 +369,14 @@ func (w *writer) describe(node uint32) string {
 
 // nodeTypes are the types of fields that can have a kind of node, as typeName has them.
 var nodeTypes = [...][]string{
-	value.Null:   {},
-	value.False:  {"boolean"},
-	value.True:   {"boolean"},
-	value.Int:    {"integer", "number", intOrString},
-	value.Float:  {"number"},
-	value.String: {"string", intOrString},
-	value.Array:  {"array"},
-	value.Object: {"object"},
+	tree.Null:   {},
+	tree.False:  {"boolean"},
+	tree.True:   {"boolean"},
+	tree.Int:    {"integer", "number", intOrString},
+	tree.Float:  {"number"},
+	tree.String: {"string", intOrString},
+	tree.Array:  {"array"},
+	tree.Object: {"object"},
 }
 
 const intOrString = "int-or-string"

@@ -11,7 +11,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/closure"
 	"github.com/crdeval/crdeval/engine/internal/rule/interpret"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Read is a part of self that an expression may read.
@@ -53,13 +53,13 @@ type member struct {
 }
 
 // isAbsent reports whether a member is absent. It is not if a container on the path has another type than the schema.
-func (p memberPath) isAbsent(d *value.Doc, node uint32) bool {
+func (p memberPath) isAbsent(d *tree.Doc, node uint32) bool {
 	for _, m := range p {
-		if d.Nodes[node].Kind != value.Object {
+		if d.Nodes[node].Kind != tree.Object {
 			return false
 		}
 		node = d.Field(node, m.name)
-		if node == 0 || m.property && d.Nodes[node].Kind == value.Null {
+		if node == 0 || m.property && d.Nodes[node].Kind == tree.Null {
 			return true
 		}
 	}
@@ -89,7 +89,7 @@ type source struct {
 }
 
 // isGiven reports whether each object that includes an incomplete one has the same value.
-func (s *readSet) isGiven(d *value.Doc, self uint32) bool {
+func (s *readSet) isGiven(d *tree.Doc, self uint32) bool {
 	if s.varies || len(s.list) == 0 {
 		return false
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // props reads a schema written as YAML.
@@ -38,7 +38,7 @@ func (s testPosition) Field(below string) string {
 	return s.at.String()
 }
 func (s testPosition) Ratchet() bool { return s.ratchet }
-func (s testPosition) Violation(node uint32, err *field.Error, below value.Path, index int) violation.Violation {
+func (s testPosition) Violation(node uint32, err *field.Error, below tree.Path, index int) violation.Violation {
 	return violation.Violation{Error: err, Node: node, Path: below, Schema: fmt.Sprintf("/x-kubernetes-validations/%d", index)}
 }
 
@@ -68,7 +68,7 @@ func (x trial) evaluate(t testing.TB) evaluated {
 		scope = celcheck.NewShared().Field(s)
 	}
 	set := compile(t, scope, s.XValidations)
-	d := value.Acquire()
+	d := tree.Acquire()
 	t.Cleanup(d.Release)
 	r := Start(d)
 	defer r.Close()
@@ -80,9 +80,9 @@ func (x trial) evaluate(t testing.TB) evaluated {
 		r.Limit = x.limit
 	}
 	site := Site{Position: testPosition{field.NewPath("spec"), x.ratchet}}
-	site.Self = parse(t, d, x.self, value.Request)
+	site.Self = parse(t, d, x.self, tree.Request)
 	if x.old != "" {
-		site.Old = parse(t, d, x.old, value.Old)
+		site.Old = parse(t, d, x.old, tree.Old)
 	}
 	out := evaluated{more: set.Evaluate(r, site), left: r.Left, run: r}
 	for _, v := range r.Found {
@@ -103,9 +103,9 @@ func compile(t testing.TB, s *celcheck.Scope, rules []apiextensionsv1.Validation
 	return set
 }
 
-func parse(t testing.TB, d *value.Doc, text string, s value.Source) uint32 {
+func parse(t testing.TB, d *tree.Doc, text string, s tree.Source) uint32 {
 	t.Helper()
-	root, err := d.Parse([]byte(text), s, value.Limits{})
+	root, err := d.Parse([]byte(text), s, tree.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/closure"
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/rules"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Upstream's bounds at run time, in CEL cost units.
@@ -25,7 +25,7 @@ const (
 // Run is the evaluation of the rules of one object. Start makes it, one goroutine uses it, Close ends it.
 type Run struct {
 	// Doc holds the object and, for an update, the old one.
-	Doc *value.Doc
+	Doc *tree.Doc
 	// Context and Stop, the signal of its end, end the run early. Its violations are incomplete then. Nil never does.
 	Context context.Context
 	Stop    *interrupt.Signal
@@ -60,7 +60,7 @@ const maxKnown = 512 // of Run.known
 var runs = sync.Pool{New: func() any { return &Run{known: map[string]uint64{}} }}
 
 // Start begins a run over the document with the whole CostBudget.
-func Start(d *value.Doc) *Run {
+func Start(d *tree.Doc) *Run {
 	r := runs.Get().(*Run)
 	r.Doc, r.Limit, r.Left = d, PerCallLimit, CostBudget
 	return r
@@ -88,7 +88,7 @@ type Position interface {
 	Ratchet() bool
 	// Violation wraps an error about the node, which is Self or below it. Its Path leads to Self and on by below, its
 	// Schema to Self, or to the rule with the index unless that is -1.
-	Violation(node uint32, err *field.Error, below value.Path, index int) violation.Violation
+	Violation(node uint32, err *field.Error, below tree.Path, index int) violation.Violation
 }
 
 // closures returns the frame for the closures of a site.
@@ -102,7 +102,7 @@ func (r *Run) closures(self, old uint32) *closure.Frame {
 // run. If it returns false, the run is unchanged and Evaluate decides. self and old are nodes of the run's Doc; old is
 // 0 without a comparable old value.
 func (s *Set) Holds(r *Run, self, old uint32) bool {
-	if r.Doc.Nodes[self].Kind == value.Null {
+	if r.Doc.Nodes[self].Kind == tree.Null {
 		return true
 	}
 	if s.failure != "" || r.Left <= 0 || r.NoClosures {
@@ -146,8 +146,8 @@ func (r *rule) skipped(old uint32) bool {
 }
 
 // nonNull returns 0 for a null, which rules treat as absent.
-func nonNull(d *value.Doc, node uint32) uint32 {
-	if d.Nodes[node].Kind == value.Null {
+func nonNull(d *tree.Doc, node uint32) uint32 {
+	if d.Nodes[node].Kind == tree.Null {
 		return 0
 	}
 	return node

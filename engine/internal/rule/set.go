@@ -13,7 +13,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Set holds the compiled rules of one schema node in their order. It is immutable and shared by goroutines.
@@ -47,8 +47,8 @@ type rule struct {
 type details struct {
 	messageExpr string // "" if it does not compile
 	reason      apiextensionsv1.FieldValueErrorReason
-	fieldPath   string     // as upstream's errors spell it
-	steps       value.Path // of fieldPath
+	fieldPath   string    // as upstream's errors spell it
+	steps       tree.Path // of fieldPath
 
 	compileError string // "" if it compiles
 }
@@ -162,7 +162,7 @@ func setKey(s *celcheck.Scope, rules []apiextensionsv1.ValidationRule) celcheck.
 }
 
 func (r *rule) size() int64 {
-	size := int64(unsafe.Sizeof(*r)) + int64(len(r.steps))*int64(unsafe.Sizeof(value.Segment{}))
+	size := int64(unsafe.Sizeof(*r)) + int64(len(r.steps))*int64(unsafe.Sizeof(tree.Segment{}))
 	if r.details != &noDetails {
 		size += int64(unsafe.Sizeof(*r.details))
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
 	"github.com/crdeval/crdeval/engine/internal/rule/interpret"
 	"github.com/crdeval/crdeval/engine/internal/rule/trace"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/rules"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Bounds of the traces of one document.
@@ -47,7 +47,7 @@ func (e *evaluation) skipReason() string {
 	switch {
 	case e.run.Skip != "":
 		return e.run.Skip
-	case e.run.Doc.Nodes[e.at.Self].Kind == value.Null:
+	case e.run.Doc.Nodes[e.at.Self].Kind == tree.Null:
 		return "the value is null, which rules treat as absent"
 	}
 	return ""

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/rules"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 const tracedSchema = `
@@ -45,15 +45,15 @@ func tracesOf(t *testing.T, rules, self, old string, how rules.TraceMode, prepar
 	t.Helper()
 	s := props(t, tracedSchema+rules)
 	set := compile(t, celcheck.NewShared().Field(s), s.XValidations)
-	d := value.Acquire()
+	d := tree.Acquire()
 	t.Cleanup(d.Release)
 	r := Start(d)
 	t.Cleanup(r.Close)
 	r.Trace = how
 	site := Site{Position: testPosition{at: field.NewPath("spec")}}
-	site.Self = parse(t, d, self, value.Request)
+	site.Self = parse(t, d, self, tree.Request)
 	if old != "" {
-		site.Old = parse(t, d, old, value.Old)
+		site.Old = parse(t, d, old, tree.Old)
 	}
 	if prepare != nil {
 		prepare(r)

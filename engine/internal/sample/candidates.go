@@ -9,7 +9,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // mostElements bounds the lists, maps and, in characters, the strings among candidates.
@@ -18,7 +18,7 @@ const mostElements = 1 << 12
 // Candidates returns values for a path of an object, at and beyond the limits of the schema there and of other schemas:
 // bounds and their neighbours, enum values, strings that match or do not match patterns, values of other types, equal
 // elements, unknown members. Nil stands for no value.
-func (g *Generator) Candidates(r Random, path value.Path, also ...*schema.Props) []*Tree {
+func (g *Generator) Candidates(r Random, path tree.Path, also ...*schema.Props) []*Tree {
 	defer g.small()()
 	c := g.candidatesAt(r, path)
 	c.add(g.value(r, c.n, 1))
@@ -41,7 +41,7 @@ func (g *Generator) Candidates(r Random, path value.Path, also ...*schema.Props)
 }
 
 // hinted returns the candidates for a path that rules on the value or on its parents suggest.
-func (g *Generator) hinted(r Random, path value.Path) []*Tree {
+func (g *Generator) hinted(r Random, path tree.Path) []*Tree {
 	defer g.small()()
 	c := g.candidatesAt(r, path)
 	c.hinted(c.n.hints, true)
@@ -49,7 +49,7 @@ func (g *Generator) hinted(r Random, path value.Path) []*Tree {
 }
 
 // candidatesAt returns an empty list of candidates for a path.
-func (g *Generator) candidatesAt(r Random, path value.Path) candidates {
+func (g *Generator) candidatesAt(r Random, path tree.Path) candidates {
 	g.density, g.left = 0, 0
 	n := g.schemaAt(r, path)
 	if n == nil {
@@ -197,7 +197,7 @@ func (c *candidates) array(s *schema.Props) {
 	}
 	c.add(array(one[0], one[0].Clone()))
 	for i, m := range one[0].Items { // elements that differ in one member
-		if below := c.n.element().member(m.Key); one[0].Kind == value.Object && below != nil {
+		if below := c.n.element().member(m.Key); one[0].Kind == tree.Object && below != nil {
 			other := one[0].Clone()
 			for range 4 {
 				other.Items[i] = c.g.value(c.r, below, 1).named(m.Key)
@@ -246,11 +246,11 @@ func (c *candidates) distinct(e *node, v *Tree, i int) {
 	set := func(t *Tree, n *node) {
 		switch {
 		case n == nil || len(n.Enum) > 0:
-		case t.Kind == value.String:
+		case t.Kind == tree.String:
 			if s := fmt.Sprint("a", i); stringFits(n, s) {
 				t.Text = strconv.Quote(s)
 			}
-		case t.Kind == value.Int:
+		case t.Kind == tree.Int:
 			lo, _ := bounds(n.Props, true)
 			t.Text = strconv.FormatInt(ceil(max(lo, 0))+int64(i), 10)
 		}
@@ -267,7 +267,7 @@ func (c *candidates) distinct(e *node, v *Tree, i int) {
 
 func (c *candidates) object(s *schema.Props) {
 	base := c.g.value(c.r, c.n, 1)
-	if base.Kind != value.Object {
+	if base.Kind != tree.Object {
 		base = object()
 	}
 	for _, name := range s.Required {
@@ -401,17 +401,17 @@ func (c *candidates) hinted(hints []*Hint, near bool) {
 
 // Vary changes one to four of the values that a rule on the value at a path mentions, or the value itself. also are
 // further schemas of the value.
-func (g *Generator) Vary(r Random, o *Tree, path value.Path, rule string, also ...*schema.Props) {
+func (g *Generator) Vary(r Random, o *Tree, path tree.Path, rule string, also ...*schema.Props) {
 	if !g.Plant(r, o, path) {
 		return
 	}
 	names := g.root.scope.hint(rule).names
 	for range r.between(1, 4) {
-		var found []value.Path
+		var found []tree.Path
 		if n, t := g.schemaAt(r, path), o.Follow(path); t != nil {
 			mentioned(n, t, path, names, 0, &found)
 		}
-		found = slices.DeleteFunc(found, func(p value.Path) bool { return len(p) == 0 || isHead(p[0].Key()) && len(p) == 1 })
+		found = slices.DeleteFunc(found, func(p tree.Path) bool { return len(p) == 0 || isHead(p[0].Key()) && len(p) == 1 })
 		at := path
 		if len(found) > 0 && (len(path) == 0 || !r.chance(15)) {
 			at = shallow(r, found)
@@ -423,7 +423,7 @@ func (g *Generator) Vary(r Random, o *Tree, path value.Path, rule string, also .
 }
 
 // shallow returns one of the paths, more often a short one.
-func shallow(r Random, paths []value.Path) value.Path {
+func shallow(r Random, paths []tree.Path) tree.Path {
 	p := pick(r, paths)
 	for range 2 {
 		if other := pick(r, paths); len(other) < len(p) {
@@ -434,19 +434,19 @@ func shallow(r Random, paths []value.Path) value.Path {
 }
 
 // varyValue changes the value at a path. found are the paths that the rule of the value at the path top mentions.
-func (g *Generator) varyValue(r Random, o *Tree, at, top value.Path, found []value.Path, rule string,
+func (g *Generator) varyValue(r Random, o *Tree, at, top tree.Path, found []tree.Path, rule string,
 	also []*schema.Props) {
 	if len(at) > len(top) {
 		also = nil
 	}
 	now := o.Follow(at)
-	if now != nil && now.Kind == value.Array && len(now.Items) > 0 && r.chance(50) { // an element, or one more
+	if now != nil && now.Kind == tree.Array && len(now.Items) > 0 && r.chance(50) { // an element, or one more
 		i := r.IntN(len(now.Items))
 		if r.chance(40) {
 			now.Items = append(now.Items, now.Items[i].Clone())
 			return
 		}
-		at, also = at.With(value.At(i)), nil
+		at, also = at.With(tree.At(i)), nil
 	}
 	switch k := r.IntN(20); {
 	case k < 3:
@@ -476,7 +476,7 @@ func neighbour(r Random, t *Tree) *Tree {
 		return nil
 	}
 	v := t.Clone()
-	if i, err := strconv.ParseInt(v.Text, 10, 64); err == nil && v.Kind == value.Int {
+	if i, err := strconv.ParseInt(v.Text, 10, 64); err == nil && v.Kind == tree.Int {
 		v.Text = strconv.FormatInt(i+int64(r.IntN(3)-1), 10)
 	}
 	return v

@@ -4,13 +4,13 @@ import (
 	"slices"
 
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Defaulted returns the paths of the members of an object that have a default in one of the schemas of the object,
 // those below such a member first.
-func Defaulted(o *Tree, schemas ...*schema.Props) (paths []value.Path) {
-	visit(o, schemas, nil, func(_ *Tree, list []*schema.Props, at value.Path) {
+func Defaulted(o *Tree, schemas ...*schema.Props) (paths []tree.Path) {
+	visit(o, schemas, nil, func(_ *Tree, list []*schema.Props, at tree.Path) {
 		if len(at) == 0 || len(at) == 1 && isHead(at[0].Key()) {
 			return
 		}
@@ -22,12 +22,12 @@ func Defaulted(o *Tree, schemas ...*schema.Props) (paths []value.Path) {
 }
 
 // visit calls f for each value of an object with the schemas of the value, and first for those below it.
-func visit(t *Tree, schemas []*schema.Props, at value.Path, f func(*Tree, []*schema.Props, value.Path)) {
+func visit(t *Tree, schemas []*schema.Props, at tree.Path, f func(*Tree, []*schema.Props, tree.Path)) {
 	schemas = slices.DeleteFunc(slices.Clone(schemas), func(s *schema.Props) bool { return s == nil })
 	for i, m := range t.Items {
-		step := value.Name(m.Key)
-		if t.Kind == value.Array {
-			step = value.At(i)
+		step := tree.Name(m.Key)
+		if t.Kind == tree.Array {
+			step = tree.At(i)
 		}
 		below := make([]*schema.Props, len(schemas))
 		for k, s := range schemas {
@@ -39,7 +39,7 @@ func visit(t *Tree, schemas []*schema.Props, at value.Path, f func(*Tree, []*sch
 }
 
 // schemaBelow returns the schema of a member or an element, or nil.
-func schemaBelow(s *schema.Props, step value.Segment) *schema.Props {
+func schemaBelow(s *schema.Props, step tree.Segment) *schema.Props {
 	if step.IsIndex() {
 		return schema.Items(s)
 	}
@@ -53,12 +53,12 @@ func schemaBelow(s *schema.Props, step value.Segment) *schema.Props {
 // first one lacks the values that have a default in one of the schemas of the object. The second one has the defaults of
 // one of the schemas.
 func Twins(o *Tree, schemas ...*schema.Props) (all []*Tree) {
-	visit(o, schemas, nil, func(t *Tree, list []*schema.Props, at value.Path) {
-		if t.Kind != value.Array || len(t.Items) == 0 {
+	visit(o, schemas, nil, func(t *Tree, list []*schema.Props, at tree.Path) {
+		if t.Kind != tree.Array || len(t.Items) == 0 {
 			return
 		}
-		first := at.With(value.At(0))
-		without := o.WithoutPaths(slices.DeleteFunc(Defaulted(o, schemas...), func(p value.Path) bool {
+		first := at.With(tree.At(0))
+		without := o.WithoutPaths(slices.DeleteFunc(Defaulted(o, schemas...), func(p tree.Path) bool {
 			return len(p) <= len(first) || p[:len(first)].Pointer() != first.Pointer()
 		})...).Follow(first)
 		for _, s := range list {
@@ -89,23 +89,23 @@ func setDefaults(t *Tree, s *schema.Props) {
 		return
 	}
 	for _, name := range schema.Names(s.Properties) {
-		if p := s.Properties[name]; t.Kind == value.Object && t.index(name) < 0 && schema.HasValue(p.Default) {
+		if p := s.Properties[name]; t.Kind == tree.Object && t.index(name) < 0 && schema.HasValue(p.Default) {
 			if v := parsed(p.Default.Raw); v != nil {
 				t.set(name, v)
 			}
 		}
 	}
 	for i, m := range t.Items {
-		step := value.Name(m.Key)
-		if t.Kind == value.Array {
-			step = value.At(i)
+		step := tree.Name(m.Key)
+		if t.Kind == tree.Array {
+			step = tree.At(i)
 		}
 		setDefaults(m, schemaBelow(s, step))
 	}
 }
 
 // WithoutPaths returns a copy of an object without the values at some paths. A path comes after those below it.
-func (t *Tree) WithoutPaths(paths ...value.Path) *Tree {
+func (t *Tree) WithoutPaths(paths ...tree.Path) *Tree {
 	c := t.Clone()
 	for _, path := range paths {
 		(&Change{Path: path}).Apply(c)

@@ -4,13 +4,13 @@ import (
 	"slices"
 
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Change sets, adds or removes one value of an object.
 type Change struct {
 	// Path leads to the value. An index equal to the length of the list adds an element.
-	Path value.Path
+	Path tree.Path
 	// Value is the new value, nil if the value is removed.
 	Value *Tree
 }
@@ -31,9 +31,9 @@ func (c *Change) Apply(o *Tree) bool {
 		parent.remove(i)
 	case i >= 0:
 		parent.Items[i] = c.Value.Clone().named(parent.Items[i].Key)
-	case step.IsIndex() && parent.Kind == value.Array && step.Index() == len(parent.Items):
+	case step.IsIndex() && parent.Kind == tree.Array && step.Index() == len(parent.Items):
 		parent.Items = append(parent.Items, c.Value.Clone())
-	case !step.IsIndex() && parent.Kind == value.Object:
+	case !step.IsIndex() && parent.Kind == tree.Object:
 		parent.set(step.Key(), c.Value.Clone())
 	default:
 		return false
@@ -75,7 +75,7 @@ func (g *Generator) Edit(r Random, o *Tree) *Change {
 
 // place is a value that can be changed, removed or added.
 type place struct {
-	path   value.Path
+	path   tree.Path
 	schema *node
 	now    *Tree // nil if it is absent
 }
@@ -86,14 +86,14 @@ type editor struct {
 }
 
 // collect collects the places below a value.
-func (e *editor) collect(n *node, t *Tree, at value.Path) {
+func (e *editor) collect(n *node, t *Tree, at tree.Path) {
 	if n == nil {
 		return
 	}
 	for i, m := range t.Items {
-		step := value.Name(m.Key)
-		if t.Kind == value.Array {
-			step = value.At(i)
+		step := tree.Name(m.Key)
+		if t.Kind == tree.Array {
+			step = tree.At(i)
 		}
 		if len(at) == 0 && isHead(m.Key) {
 			continue
@@ -112,18 +112,18 @@ func (e *editor) collect(n *node, t *Tree, at value.Path) {
 		e.collect(below, m, p.path)
 	}
 	switch t.Kind {
-	case value.Array:
+	case tree.Array:
 		if n.element() != nil && (n.MaxItems == nil || int64(len(t.Items)) < *n.MaxItems) {
-			e.absent = append(e.absent, place{at.With(value.At(len(t.Items))), n.element(), nil})
+			e.absent = append(e.absent, place{at.With(tree.At(len(t.Items))), n.element(), nil})
 		}
-	case value.Object:
+	case tree.Object:
 		for _, name := range n.names {
 			if t.index(name) < 0 && (len(at) > 0 || !isHead(name)) && !slices.Contains(n.forbidden, name) {
-				e.absent = append(e.absent, place{at.With(value.Name(name)), n.property(name), nil})
+				e.absent = append(e.absent, place{at.With(tree.Name(name)), n.property(name), nil})
 			}
 		}
 		if schema.ValueSchema(n.Props) != nil {
-			e.absent = append(e.absent, place{at.With(value.Name(pick(e.r, entryNames))), n.member(""), nil})
+			e.absent = append(e.absent, place{at.With(tree.Name(pick(e.r, entryNames))), n.member(""), nil})
 		}
 	}
 }
@@ -156,7 +156,7 @@ func Reverse(o *Tree) []byte {
 }
 
 func reverse(t *Tree) {
-	if t.Kind == value.Object {
+	if t.Kind == tree.Object {
 		slices.Reverse(t.Items)
 	}
 	for _, m := range t.Items {
@@ -165,7 +165,7 @@ func reverse(t *Tree) {
 }
 
 // ListKeys returns the keys of the list of type map at a path, nil for another list.
-func (g *Generator) ListKeys(path value.Path) []string {
+func (g *Generator) ListKeys(path tree.Path) []string {
 	n := g.root
 	for _, s := range path {
 		if n = n.at(s); n == nil {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Options identify the objects.
@@ -79,7 +79,7 @@ func (g *Generator) Object(r Random) *Tree {
 		g.density, g.left = 100, 10000
 	}
 	o := g.value(r, g.root, 0)
-	if o.Kind != value.Object {
+	if o.Kind != tree.Object {
 		o = object()
 	}
 	head := object(text(g.options.APIVersion).named("apiVersion"), text(g.options.Kind).named("kind"), g.metadata(r))
@@ -318,7 +318,7 @@ func keyOf(n *node, item *Tree) string {
 
 // rekey gives an element of a map list other keys.
 func (g *Generator) rekey(r Random, n *node, item *Tree) {
-	if item.Kind != value.Object || n.element() == nil {
+	if item.Kind != tree.Object || n.element() == nil {
 		return
 	}
 	for _, name := range n.XListMapKeys {

@@ -10,7 +10,7 @@ import (
 
 	"k8s.io/apiserver/pkg/cel"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Hint has names of fields, and strings and numbers to which rules compare these fields. The zero Hint is empty.
@@ -43,7 +43,7 @@ func (h *Hint) addText(s string) {
 func (h *Hint) addNumber(s string) {
 	if i, err := strconv.ParseInt(s, 0, 64); err == nil {
 		for _, n := range []int64{i, i - 1, i + 1} {
-			h.numbers = append(h.numbers, Tree{Kind: value.Int, Text: strconv.FormatInt(n, 10)})
+			h.numbers = append(h.numbers, Tree{Kind: tree.Int, Text: strconv.FormatInt(n, 10)})
 		}
 	} else if f, err := strconv.ParseFloat(s, 64); err == nil && !math.IsInf(f, 0) && !math.IsNaN(f) {
 		h.numbers = append(h.numbers, *number(f))

@@ -3,7 +3,7 @@ package sample
 import (
 	"slices"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Managed returns an object as API servers store it, with managers of its fields in metadata.managedFields, and the part
@@ -91,7 +91,7 @@ func (s *splitter) split(n *node, t *Tree, path uint64) halves {
 	r := NewRandom(s.seed, path)
 	switch {
 	case len(t.Items) == 0 || n == nil:
-	case t.Kind == value.Object && (n.XMapType == nil || *n.XMapType != "atomic") && !n.open():
+	case t.Kind == tree.Object && (n.XMapType == nil || *n.XMapType != "atomic") && !n.open():
 		h := halves{object(), object(), object()}
 		for _, m := range t.Items {
 			s.split(n.member(m.Key), m, hashed(path, m.Key)).addTo(m.Key, h.part, h.gone, h.left)
@@ -113,7 +113,7 @@ func (s *splitter) split(n *node, t *Tree, path uint64) halves {
 // element divides an element of a set or of a list of type map, and adds what is left to the halves of the list.
 func (s *splitter) element(n *node, e *Tree, path uint64, h halves) {
 	keys := object()
-	if n.isMapList() && e.Kind == value.Object {
+	if n.isMapList() && e.Kind == tree.Object {
 		for _, name := range slices.Sorted(slices.Values(n.XListMapKeys)) {
 			if key := e.Get(name); key != nil {
 				keys.set(name, key.Clone())

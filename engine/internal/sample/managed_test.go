@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
 	"github.com/crdeval/crdeval/engine/internal/sample"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // managedSchema and managedTypes describe the same objects, the second one for upstream's code.
@@ -47,7 +47,7 @@ func TestManaged(t *testing.T) {
 	}
 	fields := func(o *sample.Tree) *fieldpath.Set {
 		v := o.Get("v")
-		if v == nil || v.Kind == value.Null {
+		if v == nil || v.Kind == tree.Null {
 			return &fieldpath.Set{}
 		}
 		typed, err := parser.Type("v").FromYAML(typed.YAMLObject(v.JSON()))
@@ -78,7 +78,7 @@ func TestManaged(t *testing.T) {
 		if a, b := whole.Get("metadata").JSON(), part.Get("metadata").JSON(); !bytes.Equal(a, b) {
 			t.Errorf("the metadata of the part is %s, of the object %s", b, a)
 		}
-		entries := whole.Follow(value.Path{value.Name("metadata"), value.Name("managedFields")}).Items
+		entries := whole.Follow(tree.Path{tree.Name("metadata"), tree.Name("managedFields")}).Items
 		if bytes.Equal(whole.JSON(), part.JSON()) {
 			same++
 			continue

@@ -3,7 +3,7 @@ package sample
 import (
 	"fmt"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // metadata returns valid metadata of an object. Its maps are absent, empty or filled.
@@ -21,7 +21,7 @@ func (g *Generator) metadata(r Random) *Tree {
 		m.set("resourceVersion", text(fmt.Sprint(r.IntN(1e6)+1)))
 		m.set("creationTimestamp", text("2024-02-29T12:00:00Z"))
 	}
-	m.set("generation", &Tree{Kind: value.Int, Text: fmt.Sprint(r.IntN(9) + 1)})
+	m.set("generation", &Tree{Kind: tree.Int, Text: fmt.Sprint(r.IntN(9) + 1)})
 	g.mapOf(r, m, "labels", g.labels)
 	g.mapOf(r, m, "annotations", g.annotations)
 	if r.chance(15) {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // node is a schema prepared for generation. Its parts are prepared when they are first needed.
@@ -87,7 +87,7 @@ func (n *node) element() *node {
 }
 
 // at returns the schema of a step from a value with the schema n, which may be nil.
-func (n *node) at(s value.Segment) *node {
+func (n *node) at(s tree.Segment) *node {
 	switch {
 	case n == nil:
 		return nil

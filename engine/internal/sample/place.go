@@ -6,13 +6,13 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Place is a keyword of a schema, with the path of the values to which it applies.
 type Place struct {
 	// Path leads to a value: the first element of a list, and the key "a" of a map.
-	Path value.Path
+	Path tree.Path
 	// Node is the JSON pointer of the schema, "" for the root. Keyword is the name of the keyword, "" if the place is a
 	// whole schema. Rest are the further steps of the pointer.
 	Node, Keyword string
@@ -50,7 +50,7 @@ func PlaceAt(s *schema.Props, pointer string) *Place {
 	p := &Place{Schema: s}
 	tokens := strings.Split(pointer, "/")[1:]
 	for i := range tokens {
-		tokens[i] = value.UnescapePointer(tokens[i])
+		tokens[i] = tree.UnescapePointer(tokens[i])
 	}
 	for len(tokens) > 0 {
 		next, used, step := p.below(tokens)
@@ -62,7 +62,7 @@ func PlaceAt(s *schema.Props, pointer string) *Place {
 			return nil
 		}
 		for _, t := range tokens[:used] {
-			p.Node += "/" + value.EscapePointer(t)
+			p.Node += "/" + tree.EscapePointer(t)
 		}
 		p.Schema, tokens = next, tokens[used:]
 		if step != nil {
@@ -74,9 +74,9 @@ func PlaceAt(s *schema.Props, pointer string) *Place {
 
 // below returns the schema to which the first tokens of a pointer lead, the number of these tokens, and the step to its
 // values, nil for a clause. The number is 0 if the tokens lead to a keyword.
-func (p *Place) below(tokens []string) (next *schema.Props, used int, step *value.Segment) {
+func (p *Place) below(tokens []string) (next *schema.Props, used int, step *tree.Segment) {
 	s := p.Schema
-	clause := func(list []schema.Props) (*schema.Props, int, *value.Segment) {
+	clause := func(list []schema.Props) (*schema.Props, int, *tree.Segment) {
 		i, err := strconv.Atoi(tokens[1])
 		if err != nil || i < 0 || i >= len(list) {
 			return nil, 2, nil
@@ -93,16 +93,16 @@ func (p *Place) below(tokens []string) (next *schema.Props, used int, step *valu
 	}
 	switch tokens[0] {
 	case "properties":
-		at := value.Name(tokens[1])
+		at := tree.Name(tokens[1])
 		if c, ok := s.Properties[tokens[1]]; ok {
 			return &c, 2, &at
 		}
 		return nil, 2, nil
 	case "items":
-		at := value.At(0)
+		at := tree.At(0)
 		return schema.Items(s), 1, &at
 	case "additionalProperties":
-		at := value.Name("a")
+		at := tree.Name("a")
 		return schema.ValueSchema(s), 1, &at
 	case "not":
 		return s.Not, 1, nil
@@ -139,7 +139,7 @@ func (g *Generator) small() (end func()) {
 
 // Plant adds small values on a path to an object, so that the path leads to a value. It returns false if the schema
 // does not declare the path.
-func (g *Generator) Plant(r Random, o *Tree, path value.Path) bool {
+func (g *Generator) Plant(r Random, o *Tree, path tree.Path) bool {
 	defer g.small()()
 	g.density, g.left = 0, 0
 	whole, t := g.root, o
@@ -149,9 +149,9 @@ func (g *Generator) Plant(r Random, o *Tree, path value.Path) bool {
 		if below == nil {
 			return false
 		}
-		kind := value.Object
+		kind := tree.Object
 		if s.IsIndex() {
-			kind = value.Array
+			kind = tree.Array
 		}
 		if t.Kind != kind {
 			*t = Tree{Kind: kind, Key: t.Key}
@@ -190,9 +190,9 @@ func makeRoom(n *node, t *Tree, keep string) {
 }
 
 // Put sets the value at a path of an object, or removes it if v is nil. It plants the way to it.
-func (g *Generator) Put(r Random, o *Tree, path value.Path, v *Tree) bool {
+func (g *Generator) Put(r Random, o *Tree, path tree.Path, v *Tree) bool {
 	if len(path) == 0 {
-		if v != nil && v.Kind == value.Object {
+		if v != nil && v.Kind == tree.Object {
 			for _, m := range v.Items {
 				if !isHead(m.Key) {
 					o.set(m.Key, m.Clone())
@@ -200,17 +200,17 @@ func (g *Generator) Put(r Random, o *Tree, path value.Path, v *Tree) bool {
 			}
 			o.Items = slices.DeleteFunc(o.Items, func(m *Tree) bool { return !isHead(m.Key) && v.index(m.Key) < 0 })
 		}
-		return v != nil && v.Kind == value.Object
+		return v != nil && v.Kind == tree.Object
 	}
 	above := path[:len(path)-1]
 	if !g.Plant(r, o, above) {
 		return false
 	}
 	parent := o.Follow(above)
-	if step := path[len(path)-1]; parent.Kind != value.Object && !step.IsIndex() {
-		*parent = Tree{Kind: value.Object, Key: parent.Key}
-	} else if parent.Kind != value.Array && step.IsIndex() {
-		*parent = Tree{Kind: value.Array, Key: parent.Key}
+	if step := path[len(path)-1]; parent.Kind != tree.Object && !step.IsIndex() {
+		*parent = Tree{Kind: tree.Object, Key: parent.Key}
+	} else if parent.Kind != tree.Array && step.IsIndex() {
+		*parent = Tree{Kind: tree.Array, Key: parent.Key}
 	}
 	return (&Change{Path: path, Value: v}).Apply(o)
 }

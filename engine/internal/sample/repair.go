@@ -4,13 +4,13 @@ import (
 	"slices"
 
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Fault is a reason why an object is invalid.
 type Fault struct {
 	// Path leads to the wrong or missing value.
-	Path value.Path
+	Path tree.Path
 	// Rule is the CEL rule that does not hold, "" for other faults.
 	Rule string
 	// Text describes it for people. It may be "".
@@ -38,7 +38,7 @@ func (g *Generator) Repair(r Random, o *Tree, f Fault) {
 }
 
 // Violate changes an object so that a rule of the value at a path may be violated.
-func (g *Generator) Violate(r Random, o *Tree, path value.Path, rule string) {
+func (g *Generator) Violate(r Random, o *Tree, path tree.Path, rule string) {
 	if g.Plant(r, o, path) && g.solver != nil {
 		g.solver.Solve(r, o, path, rule, false)
 	}
@@ -46,7 +46,7 @@ func (g *Generator) Violate(r Random, o *Tree, path value.Path, rule string) {
 
 // change replaces the value at the end of a path, adds it if it is absent, or removes it in the given percentage of
 // cases if it is not required.
-func (g *Generator) change(r Random, o *Tree, path value.Path, removing int) {
+func (g *Generator) change(r Random, o *Tree, path tree.Path, removing int) {
 	parent, n := o.Follow(path[:len(path)-1]), g.schemaAt(r, path[:len(path)-1])
 	last := path[len(path)-1]
 	if parent == nil || n == nil {
@@ -67,13 +67,13 @@ func (g *Generator) change(r Random, o *Tree, path value.Path, removing int) {
 	case s == nil:
 	case i >= 0:
 		parent.Items[i] = g.value(r, s, len(path)).named(parent.Items[i].Key)
-	case !last.IsIndex() && parent.Kind == value.Object:
+	case !last.IsIndex() && parent.Kind == tree.Object:
 		parent.set(last.Key(), g.value(r, s, len(path)))
 	}
 }
 
 // removable reports whether a schema allows an object without a member, or a list without an element.
-func removable(n *node, parent *Tree, s value.Segment) bool {
+func removable(n *node, parent *Tree, s tree.Segment) bool {
 	if s.IsIndex() {
 		return n.MinItems == nil || int64(len(parent.Items)) > *n.MinItems
 	}
@@ -81,7 +81,7 @@ func removable(n *node, parent *Tree, s value.Segment) bool {
 }
 
 // schemaAt returns the schema at the end of a path, with random choices of clauses, or nil.
-func (g *Generator) schemaAt(r Random, path value.Path) *node {
+func (g *Generator) schemaAt(r Random, path tree.Path) *node {
 	n := g.root.choose(r)
 	for _, s := range path {
 		if n = n.at(s); n == nil {
@@ -98,7 +98,7 @@ func (g *Generator) repairRule(r Random, o *Tree, f Fault) bool {
 	if below == nil {
 		return false
 	}
-	var found []value.Path
+	var found []tree.Path
 	mentioned(g.schemaAt(r, f.Path), below, f.Path, g.root.scope.hint(f.Rule).names, 0, &found)
 	if len(found) == 0 || r.chance(10) {
 		return false
@@ -109,25 +109,25 @@ func (g *Generator) repairRule(r Random, o *Tree, f Fault) bool {
 
 // mentioned collects the paths below a value whose last name is one of the names: members, and properties that are
 // absent.
-func mentioned(n *node, t *Tree, at value.Path, names []string, depth int, found *[]value.Path) {
+func mentioned(n *node, t *Tree, at tree.Path, names []string, depth int, found *[]tree.Path) {
 	if n == nil || depth > 5 || len(*found) > 64 {
 		return
 	}
 	for i, m := range t.Items {
-		step := value.Name(m.Key)
-		if t.Kind == value.Array {
-			step = value.At(i)
+		step := tree.Name(m.Key)
+		if t.Kind == tree.Array {
+			step = tree.At(i)
 		} else if slices.Contains(names, m.Key) {
 			*found = append(*found, at.With(step))
 		}
 		mentioned(n.at(step), m, at.With(step), names, depth+1, found)
 	}
-	if t.Kind != value.Object || schema.Preserves(n.Props) && len(n.names) == 0 {
+	if t.Kind != tree.Object || schema.Preserves(n.Props) && len(n.names) == 0 {
 		return
 	}
 	for _, name := range names {
 		if _, declared := n.Properties[name]; declared && t.index(name) < 0 {
-			*found = append(*found, at.With(value.Name(name)))
+			*found = append(*found, at.With(tree.Name(name)))
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/sample"
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 var options = sample.Options{APIVersion: "example.com/v1", Kind: "Thing", Namespaced: true}
@@ -37,9 +37,9 @@ func judge(t testing.TB, s *schema.Props) func(object []byte) ([]sample.Fault, e
 		t.Fatal(err)
 	}
 	return func(object []byte) (faults []sample.Fault, err error) {
-		d := value.Acquire()
+		d := tree.Acquire()
 		defer d.Release()
-		root, err := d.ParseJSON(object, value.Limits{})
+		root, err := d.ParseJSON(object, tree.Limits{})
 		if err != nil {
 			return nil, err
 		}
@@ -269,14 +269,14 @@ func TestPartial(t *testing.T) {
 		if strings.Contains(string(p.JSON()), ":null") {
 			nulls++
 		}
-		k := p.Follow(value.Path{value.Name("v"), value.Name("k")})
+		k := p.Follow(tree.Path{tree.Name("v"), tree.Name("k")})
 		for i := 0; k != nil && i < len(k.Items); i++ {
 			if k.Items[i].Get("k") == nil {
 				t.Errorf("an element has lost its key: %s", p.JSON())
 			}
 		}
-		if l := p.Follow(value.Path{value.Name("v"), value.Name("l")}); l != nil && l.Kind != value.Null &&
-			string(l.JSON()) != string(o.Follow(value.Path{value.Name("v"), value.Name("l")}).JSON()) {
+		if l := p.Follow(tree.Path{tree.Name("v"), tree.Name("l")}); l != nil && l.Kind != tree.Null &&
+			string(l.JSON()) != string(o.Follow(tree.Path{tree.Name("v"), tree.Name("l")}).JSON()) {
 			t.Errorf("an atomic list is partial: %s", p.JSON())
 		}
 	}
@@ -343,7 +343,7 @@ func TestStopped(t *testing.T) {
 	for stopped, o := range map[bool]sample.Options{false: options, true: stopping} {
 		g := sample.New(s, o)
 		leaves[stopped] = g.Least(sample.NewRandom(1, 0)).Leaves()
-		for _, c := range g.Candidates(sample.NewRandom(1, 0), value.Path{value.Name("v")}) {
+		for _, c := range g.Candidates(sample.NewRandom(1, 0), tree.Path{tree.Name("v")}) {
 			if c != nil {
 				leaves[stopped] += c.Leaves()
 			}

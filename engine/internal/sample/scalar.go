@@ -10,7 +10,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // integers and floats are numbers that are often handled wrongly.
@@ -24,14 +24,14 @@ var (
 func (g *Generator) number(r Random, n *node, integer bool) *Tree {
 	g.left -= 4
 	lo, hi := bounds(n.Props, integer)
-	if t := n.hintedNumber(r); t != nil && (t.Kind == value.Int || !integer) && n.MultipleOf == nil &&
+	if t := n.hintedNumber(r); t != nil && (t.Kind == tree.Int || !integer) && n.MultipleOf == nil &&
 		numberFits(n.Props, t.Text, lo, hi) {
 		return t
 	}
 	if !integer && !g.plain() && r.chance(40) {
 		for range 4 {
 			if text := pick(r, floats); numberFits(n.Props, text, lo, hi) {
-				return &Tree{Kind: value.Float, Text: text}
+				return &Tree{Kind: tree.Float, Text: text}
 			}
 		}
 		if hi-lo < 1e9 && n.MultipleOf == nil {
@@ -41,7 +41,7 @@ func (g *Generator) number(r Random, n *node, integer bool) *Tree {
 	low, high := ceil(lo), floor(hi)
 	if low > high {
 		if integer { // no value is valid: this one violates only the maximum
-			return &Tree{Kind: value.Int, Text: strconv.FormatInt(low, 10)}
+			return &Tree{Kind: tree.Int, Text: strconv.FormatInt(low, 10)}
 		}
 		return number(lo + (hi-lo)/2)
 	}
@@ -68,7 +68,7 @@ func (g *Generator) number(r Random, n *node, integer bool) *Tree {
 	if v = min(max(v, low), high); n.MultipleOf != nil && *n.MultipleOf != 0 {
 		return multiple(v, low, high, *n.MultipleOf)
 	}
-	return &Tree{Kind: value.Int, Text: strconv.FormatInt(v, 10)}
+	return &Tree{Kind: tree.Int, Text: strconv.FormatInt(v, 10)}
 }
 
 // bounds returns the least and the largest number that a schema allows, without multipleOf.
@@ -143,18 +143,18 @@ func number(f float64) *Tree {
 	if err != nil {
 		raw = []byte("0")
 	}
-	t := &Tree{Kind: value.Float, Text: string(raw)}
+	t := &Tree{Kind: tree.Float, Text: string(raw)}
 	if !strings.ContainsAny(t.Text, ".eE") {
-		t.Kind = value.Int
+		t.Kind = tree.Int
 	}
 	return t
 }
 
 func (g *Generator) anyNumber(r Random) *Tree {
 	if r.chance(70) {
-		return &Tree{Kind: value.Int, Text: strconv.FormatInt(pick(r, integers), 10)}
+		return &Tree{Kind: tree.Int, Text: strconv.FormatInt(pick(r, integers), 10)}
 	}
-	return &Tree{Kind: value.Float, Text: pick(r, floats)}
+	return &Tree{Kind: tree.Float, Text: pick(r, floats)}
 }
 
 // words are strings without a pattern or a format.

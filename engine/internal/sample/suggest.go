@@ -5,20 +5,20 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Solver changes an object so that a rule of the value at a path holds, or does not hold. It returns false if the
 // object is unchanged.
 type Solver interface {
-	Solve(r Random, o *Tree, at value.Path, rule string, holds bool) bool
+	Solve(r Random, o *Tree, at tree.Path, rule string, holds bool) bool
 }
 
 // SetSolver sets the solver of rules that Repair and Vary use. It may be nil.
 func (g *Generator) SetSolver(s Solver) { g.solver = s }
 
 // ValueAt returns a small value for a path. It is null if the schema does not declare the path.
-func (g *Generator) ValueAt(r Random, path value.Path) *Tree {
+func (g *Generator) ValueAt(r Random, path tree.Path) *Tree {
 	defer g.small()()
 	g.density, g.left = pick(r, densities), 60
 	n := g.schemaAt(r, path)
@@ -29,7 +29,7 @@ func (g *Generator) ValueAt(r Random, path value.Path) *Tree {
 }
 
 // Suggestions returns values for a path: some that the schema allows, and those that rules suggest.
-func (g *Generator) Suggestions(r Random, path value.Path) []*Tree {
+func (g *Generator) Suggestions(r Random, path tree.Path) []*Tree {
 	list := g.hinted(r, path)
 	for range 4 {
 		list = append(list, g.ValueAt(r, path))
@@ -60,9 +60,9 @@ func Scalar(v any) *Tree {
 	case bool:
 		return boolean(v)
 	case int64:
-		return &Tree{Kind: value.Int, Text: strconv.FormatInt(v, 10)}
+		return &Tree{Kind: tree.Int, Text: strconv.FormatInt(v, 10)}
 	case uint64:
-		return &Tree{Kind: value.Int, Text: strconv.FormatUint(v, 10)}
+		return &Tree{Kind: tree.Int, Text: strconv.FormatUint(v, 10)}
 	case float64:
 		return number(v)
 	case string:
@@ -73,7 +73,7 @@ func Scalar(v any) *Tree {
 
 // Content returns the content of a string.
 func (t *Tree) Content() (string, bool) {
-	if t.Kind != value.String {
+	if t.Kind != tree.String {
 		return "", false
 	}
 	h := Hint{}

@@ -3,12 +3,12 @@ package sample
 import (
 	"slices"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Tree is a JSON value that can be changed. Members keep their order.
 type Tree struct {
-	Kind value.Kind
+	Kind tree.Kind
 	// Key is the name of a member. It is empty for other values.
 	Key string
 	// Text is the JSON text of a scalar.
@@ -19,9 +19,9 @@ type Tree struct {
 
 // Parse returns the tree of a JSON text.
 func Parse(text []byte) (*Tree, error) {
-	d := value.Acquire()
+	d := tree.Acquire()
 	defer d.Release()
-	root, err := d.ParseJSON(text, value.Limits{MaxBytes: max(len(text), 1)})
+	root, err := d.ParseJSON(text, tree.Limits{MaxBytes: max(len(text), 1)})
 	if err != nil {
 		return nil, err
 	}
@@ -29,10 +29,10 @@ func Parse(text []byte) (*Tree, error) {
 }
 
 // treeOf copies a value.
-func treeOf(d *value.Doc, i uint32) *Tree {
+func treeOf(d *tree.Doc, i uint32) *Tree {
 	n := &d.Nodes[i]
 	t := &Tree{Kind: n.Kind, Key: string([]byte(d.Key(i)))}
-	if n.Kind != value.Array && n.Kind != value.Object {
+	if n.Kind != tree.Array && n.Kind != tree.Object {
 		t.Text = string(d.Raw(i))
 		return t
 	}
@@ -50,17 +50,17 @@ func (t *Tree) JSON() []byte { return t.append(nil) }
 
 func (t *Tree) append(dst []byte) []byte {
 	switch t.Kind {
-	case value.Object:
+	case tree.Object:
 		dst = append(dst, '{')
 		for i, m := range t.Items {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = append(value.AppendString(dst, m.Key), ':')
+			dst = append(tree.AppendString(dst, m.Key), ':')
 			dst = m.append(dst)
 		}
 		return append(dst, '}')
-	case value.Array:
+	case tree.Array:
 		dst = append(dst, '[')
 		for i, e := range t.Items {
 			if i > 0 {
@@ -92,7 +92,7 @@ func (t *Tree) Get(name string) *Tree {
 }
 
 func (t *Tree) index(name string) int {
-	if t == nil || t.Kind != value.Object {
+	if t == nil || t.Kind != tree.Object {
 		return -1
 	}
 	return slices.IndexFunc(t.Items, func(m *Tree) bool { return m.Key == name })
@@ -125,7 +125,7 @@ func (t *Tree) Without(name string) *Tree {
 func (t *Tree) remove(i int) { t.Items = slices.Delete(t.Items, i, i+1) }
 
 // Follow returns the value at the end of a path, or nil.
-func (t *Tree) Follow(path value.Path) *Tree {
+func (t *Tree) Follow(path tree.Path) *Tree {
 	for _, s := range path {
 		i := t.child(s)
 		if i < 0 {
@@ -137,11 +137,11 @@ func (t *Tree) Follow(path value.Path) *Tree {
 }
 
 // child returns the index of the value at the end of a step, or -1.
-func (t *Tree) child(s value.Segment) int {
+func (t *Tree) child(s tree.Segment) int {
 	if !s.IsIndex() {
 		return t.index(s.Key())
 	}
-	if t.Kind != value.Array || s.Index() >= len(t.Items) {
+	if t.Kind != tree.Array || s.Index() >= len(t.Items) {
 		return -1
 	}
 	return s.Index()
@@ -172,19 +172,19 @@ func (t *Tree) Leaves() (n int) {
 	return n
 }
 
-func object(members ...*Tree) *Tree { return &Tree{Kind: value.Object, Items: members} }
+func object(members ...*Tree) *Tree { return &Tree{Kind: tree.Object, Items: members} }
 
-func array(items ...*Tree) *Tree { return &Tree{Kind: value.Array, Items: items} }
+func array(items ...*Tree) *Tree { return &Tree{Kind: tree.Array, Items: items} }
 
-func text(s string) *Tree { return &Tree{Kind: value.String, Text: string(value.AppendString(nil, s))} }
+func text(s string) *Tree { return &Tree{Kind: tree.String, Text: string(tree.AppendString(nil, s))} }
 
-func null() *Tree { return &Tree{Kind: value.Null, Text: "null"} }
+func null() *Tree { return &Tree{Kind: tree.Null, Text: "null"} }
 
 func boolean(b bool) *Tree {
 	if b {
-		return &Tree{Kind: value.True, Text: "true"}
+		return &Tree{Kind: tree.True, Text: "true"}
 	}
-	return &Tree{Kind: value.False, Text: "false"}
+	return &Tree{Kind: tree.False, Text: "false"}
 }
 
 // parsed returns a value of a schema, such as a default, or nil if it is not JSON.

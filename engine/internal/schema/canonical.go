@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/conversion"
 	"k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // canonicalCRD has the fields of a CRD's canonical form. The metadata is always written.
@@ -33,7 +33,7 @@ type canonicalCRD struct {
 // It returns an error if a default, an enum or an example set by a Go program is not valid JSON.
 func Canonical(crd *apiextensionsv1.CustomResourceDefinition) ([]byte, error) {
 	scratch := scratches.Get().(*[]byte)
-	w := writer{d: value.Acquire(), out: (*scratch)[:0]}
+	w := writer{d: tree.Acquire(), out: (*scratch)[:0]}
 	defer func() {
 		w.d.Release()
 		if cap(w.out) <= mostScratch {

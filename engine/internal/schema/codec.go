@@ -12,7 +12,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // The JSON functions of the API types take quadratic time in the nesting depth of a schema, since the types of items
@@ -74,20 +74,20 @@ func fieldsOf(t reflect.Type) *apiFields {
 // a value of another type than usual. The caller then uses the API server's decoder, which reports the error.
 //
 // If Read returns true, the result equals that of sigs.k8s.io/json, which would report no strict errors.
-func Read(d *value.Doc, node uint32, into any) bool {
+func Read(d *tree.Doc, node uint32, into any) bool {
 	r := reader{d: d}
-	return !d.HasDuplicates(value.Request) && r.read(reflect.ValueOf(into).Elem(), node)
+	return !d.HasDuplicates(tree.Request) && r.read(reflect.ValueOf(into).Elem(), node)
 }
 
 type reader struct {
-	d      *value.Doc
+	d      *tree.Doc
 	levels []*Props // scratch of properties, by depth
 	depth  int
 }
 
 func (r *reader) read(v reflect.Value, i uint32) bool {
 	kind := r.d.Nodes[i].Kind
-	if kind == value.Null {
+	if kind == tree.Null {
 		return true
 	}
 	switch v.Kind() {
@@ -102,26 +102,26 @@ func (r *reader) read(v reflect.Value, i uint32) bool {
 			p.Raw = slices.Clone(r.d.Raw(i))
 			return true
 		case *apiextensionsv1.JSONSchemaPropsOrBool:
-			p.Allows = kind != value.False
-			return kind == value.True || kind == value.False || r.read(reflect.ValueOf(&p.Schema).Elem(), i)
+			p.Allows = kind != tree.False
+			return kind == tree.True || kind == tree.False || r.read(reflect.ValueOf(&p.Schema).Elem(), i)
 		case json.Unmarshaler:
 			return p.UnmarshalJSON(r.d.Raw(i)) == nil
 		}
-		return kind == value.Object && r.fields(v, i)
+		return kind == tree.Object && r.fields(v, i)
 	case reflect.Map:
-		return kind == value.Object && r.entries(v, i)
+		return kind == tree.Object && r.entries(v, i)
 	case reflect.Slice:
 		if v.Type().Elem().Kind() != reflect.Uint8 {
-			return kind == value.Array && r.elements(v, i)
+			return kind == tree.Array && r.elements(v, i)
 		}
 	case reflect.String:
-		if kind == value.String {
+		if kind == tree.String {
 			v.SetString(strings.Clone(r.d.Str(i)))
 		}
-		return kind == value.String
+		return kind == tree.String
 	case reflect.Bool:
-		v.SetBool(kind == value.True)
-		return kind == value.True || kind == value.False
+		v.SetBool(kind == tree.True)
+		return kind == tree.True || kind == tree.False
 	}
 	return json.Unmarshal(r.d.Raw(i), v.Addr().Interface()) == nil // numbers and bytes
 }
@@ -167,7 +167,7 @@ func (r *reader) elements(v reflect.Value, i uint32) bool {
 // writer encodes API types as canonical JSON: members of structs and maps are sorted by name.
 type writer struct {
 	out []byte
-	d   *value.Doc // scratch
+	d   *tree.Doc // scratch
 	err error
 }
 
@@ -284,7 +284,7 @@ func (w *writer) key(name string) {
 	w.out = append(w.out, ':')
 }
 
-func (w *writer) text(s string) { w.out = value.AppendCanonicalString(w.out, s) }
+func (w *writer) text(s string) { w.out = tree.AppendCanonicalString(w.out, s) }
 
 func (w *writer) json(text []byte) {
 	if len(text) == 0 {
@@ -292,7 +292,7 @@ func (w *writer) json(text []byte) {
 		return
 	}
 	w.d.Reset()
-	root, err := w.d.ParseJSON(text, value.Limits{MaxBytes: len(text)})
+	root, err := w.d.ParseJSON(text, tree.Limits{MaxBytes: len(text)})
 	if err != nil {
 		w.fail(err)
 		return

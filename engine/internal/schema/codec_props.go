@@ -7,12 +7,12 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // props reads a schema. It knows the frequent keywords, because reflection takes twice as long.
 func (r *reader) props(p *Props, i uint32) bool {
-	ok := r.d.Nodes[i].Kind == value.Object
+	ok := r.d.Nodes[i].Kind == tree.Object
 	for c := r.d.Nodes[i].First; ok && c != 0; c = r.d.Nodes[c].Next {
 		switch key := r.d.Key(c); key {
 		case "description":
@@ -24,9 +24,9 @@ func (r *reader) props(p *Props, i uint32) bool {
 		case "pattern":
 			ok = r.text(&p.Pattern, c)
 		case "properties":
-			ok = r.d.Nodes[c].Kind == value.Null || r.properties(&p.Properties, c)
+			ok = r.d.Nodes[c].Kind == tree.Null || r.properties(&p.Properties, c)
 		case "items":
-			if r.d.Nodes[c].Kind != value.Null {
+			if r.d.Nodes[c].Kind != tree.Null {
 				p.Items = &apiextensionsv1.JSONSchemaPropsOrArray{Schema: new(Props)}
 				ok = r.props(p.Items.Schema, c)
 			}
@@ -45,10 +45,10 @@ func (r *reader) properties(m *map[string]Props, i uint32) bool {
 	p := r.levels[r.depth]
 	r.depth++
 	*m = make(map[string]Props, r.d.Len(i))
-	ok := r.d.Nodes[i].Kind == value.Object
+	ok := r.d.Nodes[i].Kind == tree.Object
 	for c := r.d.Nodes[i].First; ok && c != 0; c = r.d.Nodes[c].Next {
 		*p = Props{}
-		ok = r.d.Nodes[c].Kind == value.Null || r.props(p, c)
+		ok = r.d.Nodes[c].Kind == tree.Null || r.props(p, c)
 		(*m)[strings.Clone(r.d.Key(c))] = *p
 	}
 	r.depth--
@@ -58,9 +58,9 @@ func (r *reader) properties(m *map[string]Props, i uint32) bool {
 // text reads a string.
 func (r *reader) text(s *string, i uint32) bool {
 	switch r.d.Nodes[i].Kind {
-	case value.Null:
+	case tree.Null:
 		return true
-	case value.String:
+	case tree.String:
 		*s = r.d.Str(i)
 		if k := slices.Index(types, *s); k >= 0 {
 			*s = types[k]

@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // errNoSuchField reports a path that does not exist in the schema.
@@ -19,20 +19,20 @@ var errNoSuchField = errors.New("does not refer to a valid field")
 //
 // Upstream panics if the path continues below a map without a value schema. Resolve returns an error.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go, ValidFieldPath)
-func Resolve(path string, s *Props, brackets bool) (at value.Path, found *Props, err error) {
+func Resolve(path string, s *Props, brackets bool) (at tree.Path, found *Props, err error) {
 	step := func(name string) error {
 		switch {
 		case s == nil:
 			return errNoSuchField
 		case len(s.Properties) > 0:
-			at = append(at, value.Name(name))
+			at = append(at, tree.Name(name))
 			p, ok := s.Properties[name]
 			if !ok {
 				return errNoSuchField
 			}
 			s = &p
 		case s.AdditionalProperties != nil:
-			at = append(at, value.Entry(name))
+			at = append(at, tree.Entry(name))
 			s = s.AdditionalProperties.Schema
 		default:
 			return errNoSuchField

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // level is the position of a schema on the spine. It selects error texts and the checks of the root.
@@ -45,7 +45,7 @@ func Structural(path *field.Path, s *Props, budget *violation.Budget) field.Erro
 
 // IsStructural reports whether a schema is structural.
 func IsStructural(s *Props) bool {
-	return Unsupported(s) == nil && len(Structural(nil, s, violation.NewBudget(value.Limits{}))) == 0
+	return Unsupported(s) == nil && len(Structural(nil, s, violation.NewBudget(tree.Limits{}))) == 0
 }
 
 // checker collects the errors of one check of a schema.

@@ -9,7 +9,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/sample"
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Unknown is the kind of the constraint that an object has no unknown fields.
@@ -108,13 +108,13 @@ func (w *walk) visit(s *schema.Props, at sample.Place, node string) {
 		}
 		p := s.Properties[name]
 		below := at
-		below.Path = at.Path.With(value.Name(name))
-		w.visit(&p, below, node+"/properties/"+value.EscapePointer(name))
+		below.Path = at.Path.With(tree.Name(name))
+		w.visit(&p, below, node+"/properties/"+tree.EscapePointer(name))
 	}
 	below := at
-	below.Path = at.Path.With(value.At(0))
+	below.Path = at.Path.With(tree.At(0))
 	w.visit(schema.Items(s), below, node+"/items")
-	below.Path = at.Path.With(value.Name("a"))
+	below.Path = at.Path.With(tree.Name("a"))
 	w.visit(schema.ValueSchema(s), below, node+"/additionalProperties")
 }
 

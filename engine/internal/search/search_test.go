@@ -10,7 +10,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/sample"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/internal/search"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // checker returns a generator for a schema, and a function that returns the faults of an object without rules.
@@ -26,9 +26,9 @@ func checker(t *testing.T, text string) (*sample.Generator, func(*sample.Tree) (
 	}
 	g := sample.New(s, sample.Options{APIVersion: "example.com/v1", Kind: "Thing", Namespaced: true})
 	return g, func(o *sample.Tree) (faults []sample.Fault, err error) {
-		d := value.Acquire()
+		d := tree.Acquire()
 		defer d.Release()
-		root, err := d.ParseJSON(o.JSON(), value.Limits{})
+		root, err := d.ParseJSON(o.JSON(), tree.Limits{})
 		if err != nil {
 			return nil, err
 		}

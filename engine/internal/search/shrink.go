@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/crdeval/crdeval/engine/internal/sample"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Shrinking says how a search makes an object smaller.
@@ -96,9 +96,9 @@ func (s *shrinker) equal(values []*sample.Tree) (changed bool) {
 	for _, text := range texts {
 		group := groups[text]
 		small := []string{"0", "1"}
-		if group[0].Kind == value.String {
+		if group[0].Kind == tree.String {
 			small = []string{`""`, `"a"`}
-		} else if group[0].Kind != value.Int {
+		} else if group[0].Kind != tree.Int {
 			continue
 		}
 		for _, to := range small {
@@ -126,18 +126,18 @@ func (s *shrinker) simplify(t *sample.Tree) (changed bool) {
 		changed = s.simplify(m) || changed
 	}
 	switch t.Kind {
-	case value.String:
+	case tree.String:
 		return s.shorten(t) || changed
-	case value.Int, value.Float:
+	case tree.Int, tree.Float:
 		return s.lower(t) || changed
-	case value.True:
-		return s.replace(t, value.False, "false") || changed
+	case tree.True:
+		return s.replace(t, tree.False, "false") || changed
 	}
 	return changed
 }
 
 // replace sets a scalar, and reports whether the values still hold.
-func (s *shrinker) replace(t *sample.Tree, kind value.Kind, text string) bool {
+func (s *shrinker) replace(t *sample.Tree, kind tree.Kind, text string) bool {
 	if t.Kind == kind && t.Text == text {
 		return false
 	}
@@ -159,7 +159,7 @@ func (s *shrinker) shorten(t *sample.Tree) (changed bool) {
 		return false
 	}
 	set := func(to string) bool {
-		if to == now || !s.replace(t, value.String, sample.Text(to).Text) {
+		if to == now || !s.replace(t, tree.String, sample.Text(to).Text) {
 			return false
 		}
 		now, changed = to, true
@@ -211,7 +211,7 @@ func (s *shrinker) lower(t *sample.Tree) (changed bool) {
 		if t.Text == simple {
 			return false
 		}
-		if s.replace(t, value.Int, simple) {
+		if s.replace(t, tree.Int, simple) {
 			return true
 		}
 	}
@@ -219,15 +219,15 @@ func (s *shrinker) lower(t *sample.Tree) (changed bool) {
 	if err != nil {
 		return false
 	}
-	if v := int64(f); t.Kind == value.Float && float64(v) == f || t.Kind == value.Float && f > -1e15 && f < 1e15 {
-		changed = s.replace(t, value.Int, strconv.FormatInt(v, 10))
+	if v := int64(f); t.Kind == tree.Float && float64(v) == f || t.Kind == tree.Float && f > -1e15 && f < 1e15 {
+		changed = s.replace(t, tree.Int, strconv.FormatInt(v, 10))
 	}
 	hi, err := strconv.ParseInt(t.Text, 10, 64)
 	if err != nil {
 		return changed
 	}
 	for lo := int64(0); hi-lo > 1 || lo-hi > 1; { // lo does not hold
-		if mid := lo + (hi-lo)/2; s.replace(t, value.Int, strconv.FormatInt(mid, 10)) {
+		if mid := lo + (hi-lo)/2; s.replace(t, tree.Int, strconv.FormatInt(mid, 10)) {
 			hi, changed = mid, true
 		} else {
 			lo = mid

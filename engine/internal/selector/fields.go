@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 
 	ourpath "github.com/crdeval/crdeval/engine/internal/jsonpath"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Field is a selectable field and its value in an object, "" if it is absent.
@@ -75,7 +75,7 @@ func compileField(path string) selectable {
 
 // Fields returns the fields of an object in the order of Names. The error is upstream's for an object that it cannot
 // list.
-func (s *Fields) Fields(d *value.Doc, root uint32) ([]Field, error) {
+func (s *Fields) Fields(d *tree.Doc, root uint32) ([]Field, error) {
 	list := make([]Field, len(s.Names))
 	for i, name := range s.Names {
 		list[i].Field = name
@@ -83,7 +83,7 @@ func (s *Fields) Fields(d *value.Doc, root uint32) ([]Field, error) {
 	for i, name := range s.Names[:min(len(s.Names), 2)] {
 		key, own := strings.CutPrefix(name, "metadata.")
 		c := d.Field(d.Field(root, "metadata"), key)
-		if own && d.Nodes[c].Kind == value.String {
+		if own && d.Nodes[c].Kind == tree.String {
 			list[i].Value = textOf(d, c)
 		}
 	}
@@ -100,7 +100,7 @@ func (s *Fields) Fields(d *value.Doc, root uint32) ([]Field, error) {
 var errManyResults = errors.New("unexpectedly received more than one JSON path result")
 
 // of returns the value of the field in an object.
-func (f *selectable) of(d *value.Doc, root uint32) (string, error) {
+func (f *selectable) of(d *tree.Doc, root uint32) (string, error) {
 	if f.err != nil {
 		return "", f.err
 	}
@@ -117,7 +117,7 @@ func (f *selectable) of(d *value.Doc, root uint32) (string, error) {
 
 // evaluate evaluates any other path with upstream's library. A parsed JSONPath has state, so each object uses a new
 // one. The library panics on some paths, such as two ranges.
-func (f *selectable) evaluate(d *value.Doc, root uint32) (text string, err error) {
+func (f *selectable) evaluate(d *tree.Doc, root uint32) (text string, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			text, err = "", fmt.Errorf("unexpected error finding value with jsonPath: %v", cause)
@@ -143,11 +143,11 @@ func (f *selectable) evaluate(d *value.Doc, root uint32) (text string, err error
 }
 
 // textOf returns fmt.Sprint of a value, or "" for null.
-func textOf(d *value.Doc, node uint32) string {
+func textOf(d *tree.Doc, node uint32) string {
 	switch d.Nodes[node].Kind {
-	case value.Null:
+	case tree.Null:
 		return ""
-	case value.String:
+	case tree.String:
 		return strings.Clone(d.Str(node))
 	}
 	return fmt.Sprint(d.Any(node))

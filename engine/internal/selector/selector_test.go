@@ -10,7 +10,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 func selectableOf(namespaced bool, paths ...string) *Fields {
@@ -32,9 +32,9 @@ func setOf(list []Field) fields.Set {
 // fieldsOf returns the fields of an object as name=value, in order.
 func fieldsOf(t *testing.T, s *Fields, object string) string {
 	t.Helper()
-	d := value.Acquire()
+	d := tree.Acquire()
 	defer d.Release()
-	root, err := d.ParseJSON([]byte(object), value.Limits{})
+	root, err := d.ParseJSON([]byte(object), tree.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,9 +144,9 @@ func FuzzSelectable(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, path, object, selector string) {
 		s := selectableOf(true, path)
-		d := value.Acquire()
+		d := tree.Acquire()
 		defer d.Release()
-		root, err := d.ParseJSON([]byte(object), value.Limits{MaxDepth: 100})
+		root, err := d.ParseJSON([]byte(object), tree.Limits{MaxDepth: 100})
 		if err != nil {
 			return
 		}

@@ -13,7 +13,7 @@ import (
 	apiservercel "k8s.io/apiserver/pkg/cel"
 
 	"github.com/crdeval/crdeval/engine/internal/sample"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // locate returns the place of the object that an expression selects, or nil.
@@ -40,7 +40,7 @@ func (s *run) locate(e ast.Expr, v *env) *place {
 				return s.member(list[0], v, string(key))
 			case types.Int:
 				if at := s.locate(list[0], v); at != nil && key >= 0 && key < 1<<10 {
-					return at.at(value.At(int(key)))
+					return at.at(tree.At(int(key)))
 				}
 			}
 		case "dyn", "value", "or", "orValue", "optional.of", "optional.ofNonZeroValue":
@@ -66,7 +66,7 @@ func (s *run) member(operand ast.Expr, v *env, name string) *place {
 			name = field
 		}
 	}
-	return at.at(value.Name(name))
+	return at.at(tree.Name(name))
 }
 
 // set gives a variable a value.

@@ -10,7 +10,7 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 
 	"github.com/crdeval/crdeval/engine/internal/sample"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // signs are the signs of a - b with which a comparison holds.
@@ -84,7 +84,7 @@ func (s *run) anything(e ast.Expr, v *env) {
 					}
 				}
 			}
-			if now.Kind == value.Array {
+			if now.Kind == tree.Array {
 				list.add(at.path, distinct(now))
 			}
 		}

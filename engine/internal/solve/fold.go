@@ -7,7 +7,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // foldKind is the kind of a macro.
@@ -107,7 +107,7 @@ func (s *run) iterations(f *fold, v *env) (list []*env) {
 				item, _ := over.Find(key)
 				var from source
 				if at != nil {
-					from.place = at.at(value.Name(string(key)))
+					from.place = at.at(tree.Name(string(key)))
 				}
 				inner = inner.with(f.IterVar2(), item, from)
 			}
@@ -129,7 +129,7 @@ func (s *run) rename(at *place, key string, to ref.Val) {
 	if at == nil || !ok {
 		return
 	}
-	if now := s.object.tree.Follow(at.path); now != nil && now.Kind == value.Object {
+	if now := s.object.tree.Follow(at.path); now != nil && now.Kind == tree.Object {
 		s.propose(at, now.WithKey(key, string(name)))
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 
 	"github.com/crdeval/crdeval/engine/internal/sample"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // want proposes changes after which a boolean expression may have a value.
@@ -187,7 +187,7 @@ func (s *run) drop(at *place, in *env, f *fold) {
 	if element := in.from.place; element != nil {
 		s.propose(element, nil)
 	} else if key, ok := in.find(f.IterVar()).value.(types.String); ok {
-		s.propose(at.at(value.Name(string(key))), nil)
+		s.propose(at.at(tree.Name(string(key))), nil)
 	}
 }
 
@@ -215,12 +215,12 @@ func (s *run) contains(item, of ast.Expr, v *env, want bool) {
 		}
 		if want && at != nil && s.treeAt(at) == nil {
 			if element := treeOf(x); element != nil {
-				s.propose(at.at(value.At(0)), element)
+				s.propose(at.at(tree.At(0)), element)
 			}
 		}
 	case traits.Mapper:
 		if key, ok := x.(types.String); ok && at != nil {
-			s.present(at.at(value.Name(string(key))), want)
+			s.present(at.at(tree.Name(string(key))), want)
 		}
 		for it := in.Iterator(); want && it.HasNext() == types.True; {
 			key := it.Next()

@@ -10,7 +10,7 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 
 	"github.com/crdeval/crdeval/engine/internal/sample"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // items returns the elements of a list.
@@ -39,7 +39,7 @@ func size(v ref.Val) int64 {
 // element returns where the element of a list comes from.
 func (s *run) element(e ast.Expr, v *env, i int, item ref.Val) source {
 	if at := s.locate(e, v); at != nil {
-		return source{place: at.at(value.At(i))}
+		return source{place: at.at(tree.At(i))}
 	}
 	if !s.enter() {
 		return source{}
@@ -181,7 +181,7 @@ func (s *run) assignList(name string, list []ast.Expr, v *env, to ref.Val) bool 
 			s.assign(list[0], v, types.NewRefValList(types.DefaultTypeAdapter, append(elements, to)))
 		}
 		if key, ok := s.eval(list[1], v).(types.String); ok {
-			if m := treeOf(now); m != nil && m.Kind == value.Object && treeOf(to) != nil {
+			if m := treeOf(now); m != nil && m.Kind == tree.Object && treeOf(to) != nil {
 				s.assign(list[0], v, types.DefaultTypeAdapter.NativeToValue(m.WithMember(string(key), treeOf(to)).Any()))
 			}
 		}
@@ -242,8 +242,8 @@ func (s *run) sort(e ast.Expr, v *env) {
 		e = f.over
 	}
 	at := s.locate(e, v)
-	tree := s.treeAt(at)
-	if tree == nil || tree.Kind != value.Array || len(tree.Items) != len(keys) {
+	value := s.treeAt(at)
+	if value == nil || value.Kind != tree.Array || len(value.Items) != len(keys) {
 		return
 	}
 	order := make([]int, len(keys))
@@ -258,10 +258,10 @@ func (s *run) sort(e ast.Expr, v *env) {
 		}
 		return 0
 	})
-	list := *tree
+	list := *value
 	list.Items = nil
 	for _, i := range order {
-		list.Items = append(list.Items, tree.Items[i])
+		list.Items = append(list.Items, value.Items[i])
 	}
 	s.propose(at, &list)
 }
@@ -366,50 +366,50 @@ func (s *run) resizeFold(f *fold, v *env, n int64) {
 
 // resizeAt proposes a list or a map of the object with a size.
 func (s *run) resizeAt(at *place, now ref.Val, n int) {
-	tree := s.treeAt(at)
-	if _, isMap := now.(traits.Mapper); isMap && tree != nil {
-		next := tree.Clone()
+	value := s.treeAt(at)
+	if _, isMap := now.(traits.Mapper); isMap && value != nil {
+		next := value.Clone()
 		for i := len(next.Items) - 1; i >= n; i-- {
 			next.Items = slices.Delete(next.Items, i, i+1)
 		}
 		for i := 0; len(next.Items) < n && i < mostSize; i++ {
 			name := "key" + string(rune('a'+i%26)) + string(rune('a'+i/26%26))
 			if next.Get(name) == nil {
-				member := s.generator.ValueAt(s.random, at.path.With(value.Name(name)))
+				member := s.generator.ValueAt(s.random, at.path.With(tree.Name(name)))
 				next = next.WithMember(name, member)
 			}
 		}
 		s.propose(at, next)
 		return
 	}
-	if tree == nil || tree.Kind != value.Array {
-		if tree == nil && now == nil || types.IsUnknownOrError(now) {
-			tree = sample.EmptyList()
+	if value == nil || value.Kind != tree.Array {
+		if value == nil && now == nil || types.IsUnknownOrError(now) {
+			value = sample.EmptyList()
 		} else {
 			return
 		}
 	}
-	if n < len(tree.Items) {
+	if n < len(value.Items) {
 		for _, from := range []int{0, s.random.IntN(n + 1), n} {
-			list := *tree
-			list.Items = slices.Delete(slices.Clone(tree.Items), from, from+len(tree.Items)-n)
+			list := *value
+			list.Items = slices.Delete(slices.Clone(value.Items), from, from+len(value.Items)-n)
 			s.propose(at, &list)
 		}
 		return
 	}
 	for range 3 { // different elements
-		list := *tree
-		list.Items = slices.Clone(tree.Items)
+		list := *value
+		list.Items = slices.Clone(value.Items)
 		for len(list.Items) < n {
-			list.Items = append(list.Items, s.generator.ValueAt(s.random, at.path.With(value.At(len(list.Items)))))
+			list.Items = append(list.Items, s.generator.ValueAt(s.random, at.path.With(tree.At(len(list.Items)))))
 		}
 		s.propose(at, &list)
 	}
-	if len(tree.Items) > 0 {
-		list := *tree
-		list.Items = slices.Clone(tree.Items)
+	if len(value.Items) > 0 {
+		list := *value
+		list.Items = slices.Clone(value.Items)
 		for len(list.Items) < n {
-			list.Items = append(list.Items, tree.Items[s.random.IntN(len(tree.Items))].Clone())
+			list.Items = append(list.Items, value.Items[s.random.IntN(len(value.Items))].Clone())
 		}
 		s.propose(at, &list)
 	}

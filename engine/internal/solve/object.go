@@ -6,27 +6,27 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/rule/interpret"
 	"github.com/crdeval/crdeval/engine/internal/sample"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // object is an object as rules see it: with defaults and without nulls.
 type object struct {
 	tree *sample.Tree
-	doc  *value.Doc
+	doc  *tree.Doc
 	root uint32
 }
 
 // open returns the object of a tree, or nil. The caller closes it.
-func (s *Solver) open(tree *sample.Tree) *object {
-	text := tree.JSON()
-	o := &object{tree: tree, doc: value.Acquire()}
+func (s *Solver) open(value *sample.Tree) *object {
+	text := value.JSON()
+	o := &object{tree: value, doc: tree.Acquire()}
 	var err error
-	if o.root, err = o.doc.ParseJSON(text, value.Limits{MaxBytes: len(text)}); err != nil {
+	if o.root, err = o.doc.ParseJSON(text, tree.Limits{MaxBytes: len(text)}); err != nil {
 		o.close()
 		return nil
 	}
 	_, _ = s.plan.DropNulls(o.doc, o.root, false) // without track, there is no error
-	if _, err = s.plan.Default(o.doc, o.root, false, value.Limits{}); err != nil {
+	if _, err = s.plan.Default(o.doc, o.root, false, tree.Limits{}); err != nil {
 		o.close()
 		return nil
 	}
@@ -36,7 +36,7 @@ func (s *Solver) open(tree *sample.Tree) *object {
 func (o *object) close() { o.doc.Release() }
 
 // follow returns the node at the end of a path, or 0.
-func (o *object) follow(path value.Path) uint32 {
+func (o *object) follow(path tree.Path) uint32 {
 	node := o.root
 	for _, step := range path {
 		if node = o.child(node, step); node == 0 {
@@ -46,14 +46,14 @@ func (o *object) follow(path value.Path) uint32 {
 	return node
 }
 
-func (o *object) child(node uint32, step value.Segment) uint32 {
+func (o *object) child(node uint32, step tree.Segment) uint32 {
 	if !step.IsIndex() {
-		if o.doc.Nodes[node].Kind != value.Object {
+		if o.doc.Nodes[node].Kind != tree.Object {
 			return 0
 		}
 		return o.doc.Field(node, step.Key())
 	}
-	if o.doc.Nodes[node].Kind != value.Array {
+	if o.doc.Nodes[node].Kind != tree.Array {
 		return 0
 	}
 	c := o.doc.Nodes[node].First
@@ -67,8 +67,8 @@ func (o *object) child(node uint32, step value.Segment) uint32 {
 }
 
 // env returns the environment of the rules of a node, or nil if they do not run.
-func (o *object) env(p *program, node uint32, at value.Path) *env {
-	if node == 0 || o.doc.Nodes[node].Kind == value.Null {
+func (o *object) env(p *program, node uint32, at tree.Path) *env {
+	if node == 0 || o.doc.Nodes[node].Kind == tree.Null {
 		return nil
 	}
 	e := interpret.New(interpret.Input{Doc: o.doc, Self: node, BindsOldSelf: p.optional, Declared: p.scope.Declared(),
@@ -109,7 +109,7 @@ func (s *Solver) measure(o *object, g *goal) score {
 }
 
 // at returns the level of a step, or nil.
-func (l *level) at(step value.Segment) *level {
+func (l *level) at(step tree.Segment) *level {
 	if step.IsIndex() {
 		return l.element()
 	}
@@ -120,19 +120,19 @@ func (l *level) at(step value.Segment) *level {
 const mostDepth = 8
 
 // below adds the rules of a value and those below it.
-func (s *Solver) below(o *object, g *goal, node uint32, l *level, at value.Path, out *score, depth int) {
+func (s *Solver) below(o *object, g *goal, node uint32, l *level, at tree.Path, out *score, depth int) {
 	s.rules(o, g, node, l, at, out)
 	if depth == mostDepth {
 		return
 	}
-	i, array := 0, o.doc.Nodes[node].Kind == value.Array
-	if !array && o.doc.Nodes[node].Kind != value.Object {
+	i, array := 0, o.doc.Nodes[node].Kind == tree.Array
+	if !array && o.doc.Nodes[node].Kind != tree.Object {
 		return
 	}
 	for c := o.doc.Nodes[node].First; c != 0; c = o.doc.Nodes[c].Next {
-		step := value.At(i)
+		step := tree.At(i)
 		if !array {
-			step = value.Name(o.doc.Key(c))
+			step = tree.Name(o.doc.Key(c))
 		}
 		if next := l.at(step); next != nil {
 			s.below(o, g, c, next, at.With(step), out, depth+1)
@@ -142,7 +142,7 @@ func (s *Solver) below(o *object, g *goal, node uint32, l *level, at value.Path,
 }
 
 // rules adds the rules of a value.
-func (s *Solver) rules(o *object, g *goal, node uint32, l *level, at value.Path, out *score) {
+func (s *Solver) rules(o *object, g *goal, node uint32, l *level, at tree.Path, out *score) {
 	own := len(at) == len(g.at)
 	for i := range l.scope.Props.XValidations {
 		text := l.scope.Props.XValidations[i].Rule

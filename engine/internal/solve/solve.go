@@ -20,7 +20,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/sample"
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Solver solves rules of one version of a CRD. It is not safe for concurrent use.
@@ -56,7 +56,7 @@ func New(s *schema.Props, g *sample.Generator) *Solver {
 
 // goal is a rule of a value that is to hold or not to hold.
 type goal struct {
-	at      value.Path
+	at      tree.Path
 	rule    string
 	program *program
 	holds   bool
@@ -76,7 +76,7 @@ type run struct {
 
 // Solve changes an object so that a rule of the value at a path holds, or does not hold. It returns false if the object
 // is unchanged.
-func (s *Solver) Solve(r sample.Random, tree *sample.Tree, at value.Path, rule string, holds bool) bool {
+func (s *Solver) Solve(r sample.Random, tree *sample.Tree, at tree.Path, rule string, holds bool) bool {
 	l := s.root
 	for _, step := range at {
 		if l = l.at(step); l == nil {
@@ -176,10 +176,10 @@ func (s *Solver) changes(r sample.Random, tree *sample.Tree, g *goal) []sample.C
 }
 
 // place is a value of the object that a part of a rule selects.
-type place struct{ path value.Path }
+type place struct{ path tree.Path }
 
 // at returns the place of a step.
-func (p *place) at(step value.Segment) *place { return &place{p.path.With(step)} }
+func (p *place) at(step tree.Segment) *place { return &place{p.path.With(step)} }
 
 // propose adds a change of the value at a place. Nil removes it.
 func (s *run) propose(p *place, v *sample.Tree) {
@@ -198,7 +198,7 @@ type proposals struct {
 // mostListed bounds a list of proposals.
 const mostListed = 400
 
-func (p *proposals) add(path value.Path, v *sample.Tree) {
+func (p *proposals) add(path tree.Path, v *sample.Tree) {
 	if len(p.list) >= mostListed {
 		return
 	}

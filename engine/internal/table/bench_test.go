@@ -6,7 +6,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // BenchmarkAppendRow measures rows of common columns, which allocate nothing.
@@ -16,8 +16,8 @@ func BenchmarkAppendRow(b *testing.B) {
 		{"age", "date", ".metadata.creationTimestamp"},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			d := value.Acquire()
-			root, err := d.ParseJSON([]byte(sample), value.Limits{})
+			d := tree.Acquire()
+			root, err := d.ParseJSON([]byte(sample), tree.Limits{})
 			if err != nil {
 				b.Fatal(err)
 			}

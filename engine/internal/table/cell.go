@@ -7,7 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/crdeval/crdeval/engine/internal/jsonpath"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // exactIntegers is the largest magnitude up to which a float64 represents every integer and prints all its digits.
@@ -32,9 +32,9 @@ func (r *Rows) appendCell(dst []byte, kind string, v jsonpath.Value) []byte {
 		if -exactIntegers <= s.Int && s.Int <= exactIntegers {
 			return strconv.AppendInt(dst, s.Int, 10)
 		}
-		return value.AppendAny(dst, float64(s.Int))
+		return tree.AppendAny(dst, float64(s.Int))
 	case kind == "number" && s.Kind == jsonpath.Float:
-		return value.AppendAny(dst, s.Float)
+		return tree.AppendAny(dst, s.Float)
 	case kind == "boolean" && s.Kind == jsonpath.Bool:
 		return strconv.AppendBool(dst, s.Bool)
 	case kind == "date" && s.Kind == jsonpath.String:
@@ -51,7 +51,7 @@ func (r *Rows) appendText(dst []byte, v jsonpath.Value) []byte {
 		if v.IsNode() {
 			return r.d.AppendJSON(dst, v.Node)
 		}
-		return value.AppendCanonicalString(dst, s.Text)
+		return tree.AppendCanonicalString(dst, s.Text)
 	case jsonpath.Int, jsonpath.Uint:
 		return append(strconv.AppendInt(append(dst, '"'), s.Int, 10), '"')
 	case jsonpath.Float:
@@ -60,7 +60,7 @@ func (r *Rows) appendText(dst []byte, v jsonpath.Value) []byte {
 		return append(strconv.AppendBool(append(dst, '"'), s.Bool), '"')
 	}
 	n := &r.d.Nodes[v.Node]
-	if n.Kind == value.Null {
+	if n.Kind == tree.Null {
 		return append(dst, `"<no value>"`...)
 	}
 	if !r.paths.Visit(int(n.End-n.Off) / jsonpath.MembersPerVisit) {
@@ -68,7 +68,7 @@ func (r *Rows) appendText(dst []byte, v jsonpath.Value) []byte {
 	}
 	r.buffer = r.d.AppendCanonical(r.buffer[:0], v.Node)
 	// The string is copied before the buffer changes.
-	return value.AppendCanonicalString(dst, unsafe.String(unsafe.SliceData(r.buffer), len(r.buffer)))
+	return tree.AppendCanonicalString(dst, unsafe.String(unsafe.SliceData(r.buffer), len(r.buffer)))
 }
 
 // appendSince appends the age of a time as a server prints it in a table: "<unknown>" for no time, "<invalid>" for an

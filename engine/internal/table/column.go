@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/jsonpath"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Columns holds the columns of a version's tables. It is compiled when the first row is built, because most versions
@@ -23,7 +23,7 @@ type Columns struct {
 	headers []metav1.TableColumnDefinition
 	// columns holds the paths of the columns after the name.
 	columns []*jsonpath.Path
-	// fault is the error of all rows, or nil: a *value.LimitError.
+	// fault is the error of all rows, or nil: a *tree.LimitError.
 	fault error
 	// ranges is set if a path has a range, so that rows depend on earlier ones.
 	ranges bool
@@ -59,7 +59,7 @@ func (c *Columns) compile() {
 	for i := range c.additional {
 		a := &c.additional[i]
 		if total += int64(len(a.JSONPath)); total > maxPaths {
-			c.fault = &value.LimitError{Name: "max_column_path_bytes", Limit: fmt.Sprintf("JSONPaths up to the column %q", a.Name), Unit: "bytes", Maximum: maxPaths, Actual: total, AtLeast: true,
+			c.fault = &tree.LimitError{Name: "max_column_path_bytes", Limit: fmt.Sprintf("JSONPaths up to the column %q", a.Name), Unit: "bytes", Maximum: maxPaths, Actual: total, AtLeast: true,
 				Advice: "shorten the paths in the CRD's additionalPrinterColumns"}
 			break
 		}

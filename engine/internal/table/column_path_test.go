@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 
 	ourpath "github.com/crdeval/crdeval/engine/internal/jsonpath"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -120,8 +120,8 @@ func ourCells(t *testing.T, path, kind string, objects []string, visits int) (ce
 		return nil, c.fault != nil
 	}
 	for _, text := range objects {
-		d := value.Acquire()
-		root, err := d.ParseJSON([]byte(text), value.Limits{})
+		d := tree.Acquire()
+		root, err := d.ParseJSON([]byte(text), tree.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -224,9 +224,9 @@ func FuzzPath(f *testing.F) {
 	}
 	f.Add(".a[?(@.b)].c", `{"a":[{"b":1,"c":2}],"a":[{"b":null,"c":3}]}`, uint8(0))
 	f.Fuzz(func(t *testing.T, path, object string, kind uint8) {
-		d := value.Acquire()
-		root, err := d.ParseJSON([]byte(object), value.Limits{})
-		ok := err == nil && d.Nodes[root].Kind == value.Object && len(object) < 4<<10 && len(path) < 200
+		d := tree.Acquire()
+		root, err := d.ParseJSON([]byte(object), tree.Limits{})
+		ok := err == nil && d.Nodes[root].Kind == tree.Object && len(object) < 4<<10 && len(path) < 200
 		d.Release()
 		if ok {
 			agree(t, path, kinds[int(kind)%len(kinds)], []string{object, object}, 4<<10)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/jsonpath"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // RowObject selects the content of a row's object field.
@@ -38,7 +38,7 @@ var ErrStopped = errors.New("stopped")
 
 // Rows builds the rows of one table. It is not safe for concurrent use. Call Release after use.
 type Rows struct {
-	d       *value.Doc
+	d       *tree.Doc
 	paths   jsonpath.Evaluation
 	columns *Columns
 	now     time.Time
@@ -78,8 +78,8 @@ func (r *Rows) Release() {
 
 // AppendRow appends the row of an object as a TableRow in JSON without the object: {"cells":["x",1],"object":null}. It
 // appends nothing for an object with a list of items, which upstream treats as a list; use AppendRows. The signal may
-// be nil. The error is a *value.LimitError, ErrStopped or a Rejection.
-func (c *Columns) AppendRow(dst []byte, d *value.Doc, root uint32, now time.Time, s *interrupt.Signal) ([]byte, error) {
+// be nil. The error is a *tree.LimitError, ErrStopped or a Rejection.
+func (c *Columns) AppendRow(dst []byte, d *tree.Doc, root uint32, now time.Time, s *interrupt.Signal) ([]byte, error) {
 	if isList(d, root) != 0 {
 		return dst, nil
 	}
@@ -99,7 +99,7 @@ func (c *Columns) AppendRow(dst []byte, d *value.Doc, root uint32, now time.Time
 // unchanged.
 //
 // Upstream: apimachinery pkg/api/meta/table MetaToTableRow, apiserver pkg/endpoints/handlers/response.go asTable.
-func (r *Rows) AppendRows(dst []byte, ends []int, d *value.Doc, root uint32, object RowObject, s *interrupt.Signal) (rows []byte, marks []int, err error) {
+func (r *Rows) AppendRows(dst []byte, ends []int, d *tree.Doc, root uint32, object RowObject, s *interrupt.Signal) (rows []byte, marks []int, err error) {
 	r.begin(d, s)
 	r.ends = ends
 	rows = dst
@@ -119,13 +119,13 @@ func (r *Rows) AppendRows(dst []byte, ends []int, d *value.Doc, root uint32, obj
 
 // AppendCells appends the row of an object that is not a list, up to the end of its cells: {"cells":["x",1]. Errors are
 // those of AppendRow.
-func (r *Rows) AppendCells(dst []byte, d *value.Doc, root uint32) ([]byte, error) {
+func (r *Rows) AppendCells(dst []byte, d *tree.Doc, root uint32) ([]byte, error) {
 	r.begin(d, nil)
 	return r.appendCells(dst, root)
 }
 
 // begin starts the rows of an object.
-func (r *Rows) begin(d *value.Doc, s *interrupt.Signal) {
+func (r *Rows) begin(d *tree.Doc, s *interrupt.Signal) {
 	r.paths.Begin(d, s, jsonpath.MaxVisits)
 	r.d, r.bytes = d, 0
 }
@@ -139,8 +139,8 @@ func (r *Rows) next(dst []byte) []byte {
 }
 
 // isList returns the items of an object that upstream treats as a list, or 0.
-func isList(d *value.Doc, object uint32) uint32 {
-	if items := d.Field(object, "items"); items != 0 && d.Nodes[items].Kind == value.Array {
+func isList(d *tree.Doc, object uint32) uint32 {
+	if items := d.Field(object, "items"); items != 0 && d.Nodes[items].Kind == tree.Array {
 		return items
 	}
 	return 0
@@ -154,7 +154,7 @@ func (r *Rows) appendItems(dst []byte, list uint32, object RowObject) ([]byte, e
 		switch {
 		case !r.paths.Visit(1):
 			return dst, r.why("")
-		case d.Nodes[c].Kind != value.Object:
+		case d.Nodes[c].Kind != tree.Object:
 			return dst, Rejection("items member is not an object: map[string]interface {}")
 		case isList(d, c) != 0:
 			dst, err = r.appendItems(dst, c, object)
@@ -175,7 +175,7 @@ func (r *Rows) appendCells(dst []byte, root uint32) ([]byte, error) {
 	}
 	d, from := r.d, len(dst)
 	dst = append(dst, `{"cells":[`...)
-	if name := d.Field(d.Field(root, "metadata"), "name"); name != 0 && d.Nodes[name].Kind == value.String {
+	if name := d.Field(d.Field(root, "metadata"), "name"); name != 0 && d.Nodes[name].Kind == tree.String {
 		dst = d.AppendJSON(dst, name)
 	} else {
 		dst = append(dst, `""`...)
@@ -205,7 +205,7 @@ func (r *Rows) appendCells(dst []byte, root uint32) ([]byte, error) {
 func (r *Rows) why(column string) error {
 	switch r.paths.Ended {
 	case jsonpath.Exhausted:
-		return &value.LimitError{Name: "max_column_visits", Limit: fmt.Sprintf("work of the JSONPaths up to the column %q", column), Unit: "visited values", Maximum: jsonpath.MaxVisits, Actual: jsonpath.MaxVisits + 1, AtLeast: true,
+		return &tree.LimitError{Name: "max_column_visits", Limit: fmt.Sprintf("work of the JSONPaths up to the column %q", column), Unit: "visited values", Maximum: jsonpath.MaxVisits, Actual: jsonpath.MaxVisits + 1, AtLeast: true,
 			Advice: "make the paths in the CRD's additionalPrinterColumns more specific, without .. and filters within filters, or send a smaller object"}
 	case jsonpath.Panics:
 		return Rejection("This request caused apiserver to panic. Look in the logs for details.")
@@ -214,7 +214,7 @@ func (r *Rows) why(column string) error {
 }
 
 func (r *Rows) tooLarge(what string) error {
-	return &value.LimitError{Name: "max_row_bytes", Limit: what, Unit: "bytes", Maximum: MaxRowBytes, Actual: MaxRowBytes + 1, AtLeast: true,
+	return &tree.LimitError{Name: "max_row_bytes", Limit: what, Unit: "bytes", Maximum: MaxRowBytes, Actual: MaxRowBytes + 1, AtLeast: true,
 		Advice: "make the paths in the CRD's additionalPrinterColumns more specific, so that they show less of the object"}
 }
 
@@ -225,18 +225,18 @@ const partial = `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","
 const endOfInitialEvents = metav1.InitialEventsAnnotationKey
 
 // appendObject appends the rest of a row of an object with coerced metadata, which prints as ObjectMeta does.
-func appendObject(dst []byte, d *value.Doc, root uint32, object RowObject) []byte {
+func appendObject(dst []byte, d *tree.Doc, root uint32, object RowObject) []byte {
 	dst = append(dst, `,"object":`...)
 	metadata := d.Field(root, "metadata")
 	if object == RowNone {
-		if a := d.Field(d.Field(metadata, "annotations"), endOfInitialEvents); a == 0 || d.Nodes[a].Kind != value.String || d.Str(a) != "true" {
+		if a := d.Field(d.Field(metadata, "annotations"), endOfInitialEvents); a == 0 || d.Nodes[a].Kind != tree.String || d.Str(a) != "true" {
 			return append(dst, "null}"...)
 		}
 	}
 	switch {
 	case object == RowWhole:
 		return append(d.AppendJSON(dst, root), '}')
-	case d.Nodes[metadata].Kind != value.Object: // also for missing metadata
+	case d.Nodes[metadata].Kind != tree.Object: // also for missing metadata
 		return append(append(dst, partial...), "{}}}"...)
 	}
 	dst = d.AppendJSON(append(dst, partial...), metadata)

@@ -14,7 +14,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // TextOptions are the options of `kubectl get`. The zero value is the default of kubectl.
@@ -78,7 +78,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 }
 
 // Text returns a table as kubectl prints it. Rows are TableRows in JSON. kind, such as crontab.stable.example.com in
-// any case, is what ShowKind prints. The error is ErrStopped, a *value.LimitError if the text is too long, or the parse
+// any case, is what ShowKind prints. The error is ErrStopped, a *tree.LimitError if the text is too long, or the parse
 // error of a row.
 //
 // Upstream: cli-runtime pkg/printers/tableprinter.go and tabwriter.go; kubectl pkg/cmd/get.
@@ -113,7 +113,7 @@ func Text(columns []metav1.TableColumnDefinition, rows int, row func(int) []byte
 		err = t.writer.Flush()
 	}
 	if err != nil {
-		return nil, &value.LimitError{Name: "max_table_bytes", Limit: "text of the table", Unit: "bytes", Maximum: int64(o.MaxBytes), Actual: int64(o.MaxBytes) + 1, AtLeast: true,
+		return nil, &tree.LimitError{Name: "max_table_bytes", Limit: "text of the table", Unit: "bytes", Maximum: int64(o.MaxBytes), Actual: int64(o.MaxBytes) + 1, AtLeast: true,
 			Advice: "print fewer rows at a time, or the table as JSON: one long cell makes all others of its column as wide"}
 	}
 	return out.text, nil

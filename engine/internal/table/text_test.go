@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 var twoColumns = []metav1.TableColumnDefinition{{Name: "Name", Type: "string", Format: "name"}, {Name: "B", Type: "string"}}
@@ -81,7 +81,7 @@ func TestTextBound(t *testing.T) {
 	rows := []string{`{"cells":["` + strings.Repeat("x", 1000) + `","y"]}`, `{"cells":["x","y"]}`}
 	for most, ok := range map[int]bool{0: true, 1: false, 2999: false, 3015: true, 1 << 20: true} {
 		text, err := Text(twoColumns, 2, func(i int) []byte { return []byte(rows[i]) }, "", TextOptions{MaxBytes: most}, nil)
-		var limit *value.LimitError
+		var limit *tree.LimitError
 		if ok != (err == nil) || !ok && (!errors.As(err, &limit) || text != nil) {
 			t.Errorf("%d bytes: %v, %d", most, err, len(text))
 		}
@@ -93,9 +93,9 @@ func TestRowsAllocateNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("under the race detector, which short runs are for, pools forget at random")
 	}
-	d := value.Acquire()
+	d := tree.Acquire()
 	defer d.Release()
-	root, err := d.ParseJSON([]byte(sample), value.Limits{})
+	root, err := d.ParseJSON([]byte(sample), tree.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

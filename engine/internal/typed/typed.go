@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // most is the highest number of violations that are returned.
@@ -19,14 +19,14 @@ const most = 100
 
 // Mismatches returns a violation for each value that a type cannot hold, in document order. at is the path of the node.
 // It does not look below a value of the wrong type.
-func Mismatches(d *value.Doc, node uint32, at value.Path, of reflect.Type) []violation.Violation {
+func Mismatches(d *tree.Doc, node uint32, at tree.Path, of reflect.Type) []violation.Violation {
 	w := walker{d: d}
 	w.walk(node, at, of)
 	return w.found
 }
 
 type walker struct {
-	d     *value.Doc
+	d     *tree.Doc
 	found []violation.Violation
 }
 
@@ -37,12 +37,12 @@ var (
 	}
 )
 
-func (w *walker) walk(node uint32, at value.Path, of reflect.Type) {
+func (w *walker) walk(node uint32, at tree.Path, of reflect.Type) {
 	for of.Kind() == reflect.Pointer {
 		of = of.Elem()
 	}
 	kind := w.d.Nodes[node].Kind
-	if len(w.found) == most || kind == value.Null && !reflect.PointerTo(of).Implements(unmarshaler) {
+	if len(w.found) == most || kind == tree.Null && !reflect.PointerTo(of).Implements(unmarshaler) {
 		return
 	}
 	switch {
@@ -50,24 +50,24 @@ func (w *walker) walk(node uint32, at value.Path, of reflect.Type) {
 		w.leaf(node, at, of)
 	case of.Kind() == reflect.Interface:
 	case of.Kind() == reflect.Struct:
-		if w.is(value.Object, node, at) {
+		if w.is(tree.Object, node, at) {
 			for c := w.d.Nodes[node].First; c != 0; c = w.d.Nodes[c].Next {
 				if f := member(of, w.d.Key(c)); f != nil {
-					w.walk(c, at.With(value.Name(strings.Clone(w.d.Key(c)))), f)
+					w.walk(c, at.With(tree.Name(strings.Clone(w.d.Key(c)))), f)
 				}
 			}
 		}
 	case of.Kind() == reflect.Map:
-		if w.is(value.Object, node, at) {
+		if w.is(tree.Object, node, at) {
 			for c := w.d.Nodes[node].First; c != 0; c = w.d.Nodes[c].Next {
-				w.walk(c, at.With(value.Entry(strings.Clone(w.d.Key(c)))), of.Elem())
+				w.walk(c, at.With(tree.Entry(strings.Clone(w.d.Key(c)))), of.Elem())
 			}
 		}
 	case of.Kind() == reflect.Slice:
-		if w.is(value.Array, node, at) {
+		if w.is(tree.Array, node, at) {
 			i := 0
 			for c := w.d.Nodes[node].First; c != 0; c = w.d.Nodes[c].Next {
-				w.walk(c, at.With(value.At(i)), of.Elem())
+				w.walk(c, at.With(tree.At(i)), of.Elem())
 				i++
 			}
 		}
@@ -94,7 +94,7 @@ func member(of reflect.Type, name string) reflect.Type {
 }
 
 // is reports whether a node is of a kind, and reports a mismatch if not.
-func (w *walker) is(want value.Kind, node uint32, at value.Path) bool {
+func (w *walker) is(want tree.Kind, node uint32, at tree.Path) bool {
 	if w.d.Nodes[node].Kind == want {
 		return true
 	}
@@ -103,22 +103,22 @@ func (w *walker) is(want value.Kind, node uint32, at value.Path) bool {
 }
 
 // leaf decodes a value to find out whether its type can hold it.
-func (w *walker) leaf(node uint32, at value.Path, of reflect.Type) {
+func (w *walker) leaf(node uint32, at tree.Path, of reflect.Type) {
 	kind, want := w.d.Nodes[node].Kind, wantOf(of)
-	isBoolean := kind == value.True || kind == value.False
-	if kind == value.String && of.Kind() == reflect.String || isBoolean && want == "boolean" {
+	isBoolean := kind == tree.True || kind == tree.False
+	if kind == tree.String && of.Kind() == reflect.String || isBoolean && want == "boolean" {
 		return
 	}
 	if utiljson.Unmarshal(w.d.AppendJSON(nil, node), reflect.New(of).Interface()) == nil {
 		return
 	}
 	detail := ""
-	switch isText := kind == value.String; {
+	switch isText := kind == tree.String; {
 	case times[of]:
 		want, detail = "", "must be a time such as 2006-01-02T15:04:05Z"
 	case want == "string" && isText:
 		detail = "must be text in base64"
-	case want == "integer" && kind == value.Int:
+	case want == "integer" && kind == tree.Int:
 		detail = "must be an integer of " + of.Kind().String()[len("int"):] + " bits"
 	case want == "":
 		detail = "cannot be of this type"
@@ -141,7 +141,7 @@ func wantOf(of reflect.Type) string {
 	return ""
 }
 
-func (w *walker) add(node uint32, at value.Path, want, detail string) {
+func (w *walker) add(node uint32, at tree.Path, want, detail string) {
 	if detail == "" {
 		detail = WrongType(want, w.d.Nodes[node].Kind)
 	}
@@ -152,7 +152,7 @@ func (w *walker) add(node uint32, at value.Path, want, detail string) {
 	v := violation.Reason(violation.Decode, violation.TypeDecode, name, detail, at)
 	v.Node, v.Want = node, want
 	switch w.d.Nodes[node].Kind {
-	case value.Array, value.Object:
+	case tree.Array, tree.Object:
 	default:
 		v.BadValue = w.d.Any(node)
 	}
@@ -160,7 +160,7 @@ func (w *walker) add(node uint32, at value.Path, want, detail string) {
 }
 
 // WrongType returns the message about a value of another JSON type than the one that is wanted.
-func WrongType(want string, is value.Kind) string {
+func WrongType(want string, is tree.Kind) string {
 	return "must be " + article(want) + ", not " + article(is.String())
 }
 

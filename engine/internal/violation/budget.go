@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Budget bounds the violations of one document by number and by bytes of text. Upstream has no such bound. Exceeding it
@@ -12,7 +12,7 @@ import (
 type Budget struct {
 	maxCount, maxBytes int
 	violations, bytes  int
-	err                *value.LimitError
+	err                *tree.LimitError
 
 	stop  *interrupt.Signal
 	asked uint
@@ -23,7 +23,7 @@ type Budget struct {
 const trials = 4
 
 // NewBudget returns a Budget with the limits for one document.
-func NewBudget(l value.Limits) *Budget {
+func NewBudget(l tree.Limits) *Budget {
 	l = l.WithDefaults()
 	return &Budget{maxCount: l.MaxViolations, maxBytes: l.MaxViolationBytes}
 }
@@ -85,23 +85,23 @@ func (b *Budget) within(factor int) bool {
 	switch {
 	case b.err != nil:
 	case b.violations > b.maxCount*factor:
-		b.err = &value.LimitError{Name: "max_violations", Limit: "list of violations", Unit: "violations", Maximum: int64(b.maxCount),
+		b.err = &tree.LimitError{Name: "max_violations", Limit: "list of violations", Unit: "violations", Maximum: int64(b.maxCount),
 			Actual: int64(b.violations), AtLeast: true, Advice: advice}
 	case b.bytes > b.maxBytes*factor:
-		b.err = &value.LimitError{Name: "max_violation_bytes", Limit: "texts of the violations", Unit: "bytes", Maximum: int64(b.maxBytes),
+		b.err = &tree.LimitError{Name: "max_violation_bytes", Limit: "texts of the violations", Unit: "bytes", Maximum: int64(b.maxBytes),
 			Actual: int64(b.bytes), AtLeast: true, Advice: advice}
 	}
 	return b.err == nil
 }
 
 // Fail closes the Budget with an error that is not about its bounds.
-func (b *Budget) Fail(err *value.LimitError) {
+func (b *Budget) Fail(err *tree.LimitError) {
 	if b != nil && b.err == nil {
 		b.err = err
 	}
 }
 
-// Err returns a *value.LimitError if a bound was exceeded or Fail was called, else nil.
+// Err returns a *tree.LimitError if a bound was exceeded or Fail was called, else nil.
 func (b *Budget) Err() error {
 	if b == nil || b.err == nil {
 		return nil

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 func TestBudget(t *testing.T) {
-	r := NewBudget(value.Limits{MaxViolations: 3, MaxViolationBytes: 100})
+	r := NewBudget(tree.Limits{MaxViolations: 3, MaxViolationBytes: 100})
 	if !r.Take(10, false) || !r.Take(80, false) || r.Err() != nil {
 		t.Fatal("two violations are over the budget")
 	}
@@ -29,7 +29,7 @@ func TestBudget(t *testing.T) {
 	if got := fmt.Sprint(r.Err()); got != want {
 		t.Errorf("%s", got)
 	}
-	r = NewBudget(value.Limits{MaxViolations: 3, MaxViolationBytes: 100})
+	r = NewBudget(tree.Limits{MaxViolations: 3, MaxViolationBytes: 100})
 	if r.Take(101, false) || r.Err() == nil {
 		t.Error("101 bytes are within the budget")
 	}
@@ -37,7 +37,7 @@ func TestBudget(t *testing.T) {
 	if !r.Take(1<<40, false) || !r.Fits() || r.Err() != nil {
 		t.Error("the nil Budget has a bound")
 	}
-	if l := (value.Limits{}).WithDefaults(); l.MaxViolations != 10_000 || l.MaxViolationBytes != 8<<20 {
+	if l := (tree.Limits{}).WithDefaults(); l.MaxViolations != 10_000 || l.MaxViolationBytes != 8<<20 {
 		t.Errorf("by default %d violations, %d bytes", l.MaxViolations, l.MaxViolationBytes)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Message returns the message of the Status that rejects an object with these errors. Each text occurs once, and
@@ -141,7 +141,7 @@ func appendBad(dst []byte, bad any) (_ []byte, ok bool) {
 	case bool:
 		return strconv.AppendBool(dst, bad), true
 	case map[string]any, []any, nil:
-		return value.AppendAny(dst, bad), true
+		return tree.AppendAny(dst, bad), true
 	}
 	return dst, false
 }

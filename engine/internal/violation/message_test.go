@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/testenv"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 func TestMessageIsUpstreams(t *testing.T) {
@@ -65,8 +65,8 @@ func TestTextIsUpstreams(t *testing.T) {
 		}
 	}
 	for _, v := range bad {
-		if want, err := json.Marshal(v); err == nil && string(value.AppendAny(nil, v)) != string(want) {
-			t.Errorf("%s, want %s", value.AppendAny(nil, v), want)
+		if want, err := json.Marshal(v); err == nil && string(tree.AppendAny(nil, v)) != string(want) {
+			t.Errorf("%s, want %s", tree.AppendAny(nil, v), want)
 		}
 	}
 }

@@ -3,7 +3,7 @@ package violation
 import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Types of reasons that are not field errors of upstream. Their Detail is the whole message.
@@ -31,7 +31,7 @@ func IsReason(t field.ErrorType) bool {
 
 // Reason returns a violation that is not a field error of upstream. text is upstream's notation of the field, "" for a
 // reason without one.
-func Reason(step Step, of field.ErrorType, text, message string, path value.Path) Violation {
+func Reason(step Step, of field.ErrorType, text, message string, path tree.Path) Violation {
 	return Of(step, &field.Error{Type: of, Field: text, BadValue: field.OmitValueType{}, Detail: message}, path)
 }
 
@@ -44,11 +44,11 @@ type Warning struct {
 	// Field is upstream's notation of the field, "" for a warning without one.
 	Field string
 	// Path leads to the field. It owns its memory.
-	Path value.Path
+	Path tree.Path
 	// Position is that of the field in the document, or the zero Position.
-	Position value.Position
+	Position tree.Position
 	// Repeat is the place of a key that is set again, nil for other warnings.
-	Repeat *value.DuplicatePlace
+	Repeat *tree.DuplicatePlace
 	// Hint says what was probably meant, nil if unknown.
 	Hint *Hint
 }

@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // TestViolationOfWarning checks that a violation has everything of the warning, and a message without the field.
@@ -15,8 +15,8 @@ func TestViolationOfWarning(t *testing.T) {
 		TypeUnknownField: "unknown field", TypeDuplicateField: "duplicate field", TypeDecode: "text",
 	} {
 		w := Warning{
-			Type: of, Text: "text", Field: "spec.a", Path: value.Path{value.Name("spec"), value.Name("a")},
-			Position: value.Position{Line: 2, Column: 3, Offset: 4}, Repeat: &value.DuplicatePlace{}, Hint: &Hint{Text: "b?"},
+			Type: of, Text: "text", Field: "spec.a", Path: tree.Path{tree.Name("spec"), tree.Name("a")},
+			Position: tree.Position{Line: 2, Column: 3, Offset: 4}, Repeat: &tree.DuplicatePlace{}, Hint: &Hint{Text: "b?"},
 		}
 		want := Violation{
 			Error: &field.Error{Type: of, Field: w.Field, BadValue: field.OmitValueType{}, Detail: message},

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/rules"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Step is the pipeline step that found a violation.
@@ -42,7 +42,7 @@ type Violation struct {
 
 	// Path leads from the root of the object to the wrong or missing value. It is empty for the root. Unlike
 	// Error.Field, it is never ambiguous. It owns its memory.
-	Path value.Path
+	Path tree.Path
 	// Node is the wrong value in the validated Doc, or the object that lacks a value. It is 0 if the violation is not
 	// about a Doc. It is valid until the Doc is edited or reset.
 	Node uint32
@@ -52,11 +52,11 @@ type Violation struct {
 	Step Step
 	// Position is the position of the value in the document, see Locate. It is zero if the value is not in the
 	// document.
-	Position value.Position
+	Position tree.Position
 	// Rule is the x-kubernetes-validations rule that failed or could not be evaluated. It is nil for other violations.
 	Rule *rules.Ref
 	// Repeat is the place of a key that is set again, nil for other violations.
-	Repeat *value.DuplicatePlace
+	Repeat *tree.DuplicatePlace
 	// Want is the JSON type of the value that a TypeDecode wants, "" if unknown.
 	Want string
 	// Hint says what was probably meant, nil if unknown.
@@ -64,17 +64,17 @@ type Violation struct {
 }
 
 // Of returns a violation with a path and a step only.
-func Of(step Step, err *field.Error, path value.Path) Violation {
+func Of(step Step, err *field.Error, path tree.Path) Violation {
 	return Violation{Error: err, Path: path, Step: step}
 }
 
 // Locate returns the position of the value, or of its closest ancestor that is in the document. Missing values,
 // defaults and values of the old object have no position of their own; a null that was dropped has one. d is the
 // validated Doc.
-func (v *Violation) Locate(d *value.Doc) value.Position {
+func (v *Violation) Locate(d *tree.Doc) tree.Position {
 	if v.Node != 0 && int(v.Node) < len(d.Nodes) {
-		if n := &d.Nodes[v.Node]; n.Flags&value.Dirty == 0 && n.Src != value.Old {
-			if p := d.PositionOf(v.Node, v.Path); p != (value.Position{}) {
+		if n := &d.Nodes[v.Node]; n.Flags&tree.Dirty == 0 && n.Src != tree.Old {
+			if p := d.PositionOf(v.Node, v.Path); p != (tree.Position{}) {
 				return p
 			}
 		}
@@ -113,7 +113,7 @@ func Blocking(list []Violation) bool {
 
 // PathOf parses the path of a field error, for example metadata.ownerReferences[0].uid. A name that contains dots or
 // brackets makes the text ambiguous; only the document can resolve it.
-func PathOf(field string) (path value.Path) {
+func PathOf(field string) (path tree.Path) {
 	for field != "" {
 		switch field[0] {
 		case '.':
@@ -121,9 +121,9 @@ func PathOf(field string) (path value.Path) {
 		case '[':
 			inner, rest, _ := strings.Cut(field[1:], "]")
 			if i, err := strconv.Atoi(inner); err == nil {
-				path = append(path, value.At(i))
+				path = append(path, tree.At(i))
 			} else {
-				path = append(path, value.Entry(inner))
+				path = append(path, tree.Entry(inner))
 			}
 			field = rest
 		default:
@@ -131,7 +131,7 @@ func PathOf(field string) (path value.Path) {
 			if end < 0 {
 				end = len(field)
 			}
-			path = append(path, value.Name(field[:end]))
+			path = append(path, tree.Name(field[:end]))
 			field = field[end:]
 		}
 	}

@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 func TestErrors(t *testing.T) {
@@ -40,17 +40,17 @@ func TestBlocking(t *testing.T) {
 }
 
 func TestPosition(t *testing.T) {
-	d := value.Acquire()
+	d := tree.Acquire()
 	defer d.Release()
-	root, err := d.ParseJSON([]byte("{\n  \"a\": {\"b\": 1}\n}"), value.Limits{})
+	root, err := d.ParseJSON([]byte("{\n  \"a\": {\"b\": 1}\n}"), tree.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := Violation{Path: value.Path{value.Name("a"), value.Name("b")}, Node: d.Field(d.Field(root, "a"), "b")}
+	v := Violation{Path: tree.Path{tree.Name("a"), tree.Name("b")}, Node: d.Field(d.Field(root, "a"), "b")}
 	if got := v.Locate(d); got.Line != 2 || got.Column != 14 {
 		t.Errorf("of a value: %+v", got)
 	}
-	v = Violation{Path: value.Path{value.Name("a"), value.Name("missing")}}
+	v = Violation{Path: tree.Path{tree.Name("a"), tree.Name("missing")}}
 	if got := v.Locate(d); got.Line != 2 || got.Column != 8 {
 		t.Errorf("of a missing value: %+v", got)
 	}

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/suite"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // crd is a CRD of a suite, with its mutants.
@@ -97,7 +97,7 @@ func (v *version) read(keys map[string]any, pointer, field string) *schemaNode {
 	if properties, ok := keys["properties"].(map[string]any); ok {
 		n.properties = map[string]*schemaNode{}
 		for _, name := range slices.Sorted(maps.Keys(properties)) {
-			child := below(properties[name], "/properties/"+value.EscapePointer(name), strings.TrimPrefix(field+"."+name, "."))
+			child := below(properties[name], "/properties/"+tree.EscapePointer(name), strings.TrimPrefix(field+"."+name, "."))
 			if child != nil {
 				n.properties[name] = child
 			}
@@ -157,7 +157,7 @@ func replaced(of any, path []string, with any) any {
 	}
 	switch of := of.(type) {
 	case map[string]any:
-		key := value.UnescapePointer(path[0])
+		key := tree.UnescapePointer(path[0])
 		clone := maps.Clone(of)
 		clone[key] = replaced(of[key], path[1:], with)
 		return clone
@@ -188,13 +188,13 @@ type placedCRD struct {
 	name     string
 	versions []string
 	before   int // lines of the file before the document
-	source   *value.YAMLSource
+	source   *tree.YAMLSource
 }
 
 // placesOf reads the files of a set. Files that cannot be read have no lines.
 func placesOf(f *suite.CRDs) (p places) {
-	for d := range value.SplitYAML(f.Original()) {
-		text, source, err := value.YAMLToJSON(d.Text, value.Limits{MaxBytes: 64 << 20})
+	for d := range tree.SplitYAML(f.Original()) {
+		text, source, err := tree.YAMLToJSON(d.Text, tree.Limits{MaxBytes: 64 << 20})
 		if err != nil {
 			continue
 		}

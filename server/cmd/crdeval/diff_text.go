@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/document"
 	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
@@ -150,7 +150,7 @@ func subject(c *crdevalv1.CrdChange) string {
 func pointerTokens(pointer string) []string {
 	list := strings.Split(pointer, "/")[1:]
 	for i := range list {
-		list[i] = value.UnescapePointer(list[i])
+		list[i] = document.UnescapePointer(list[i])
 	}
 	return list
 }

@@ -16,7 +16,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/document"
 )
 
 // serveForDoors starts a service and returns its socket. It ends with the test.
@@ -113,7 +113,7 @@ func placesInJSON(text string) map[string]jsonPlace {
 				if name, err = d.Token(); err != nil {
 					break
 				}
-				child = pointer + "/" + value.EscapePointer(name.(string)) //nolint:forcetypeassert // a key
+				child = pointer + "/" + document.EscapePointer(name.(string)) //nolint:forcetypeassert // a key
 				places[child] = jsonPlace{key: key}
 			}
 			err = walk(child)

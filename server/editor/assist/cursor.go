@@ -55,7 +55,7 @@ func (n *node) at(offset int) *node {
 }
 
 // documentAt returns the document of an offset.
-func documentAt(docs []document, offset int) *document {
+func documentAt(docs []section, offset int) *section {
 	for i := range docs {
 		if offset >= docs[i].begin && (offset < docs[i].end || i == len(docs)-1) {
 			return &docs[i]

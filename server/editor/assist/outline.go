@@ -33,8 +33,8 @@ type node struct {
 	children []*node
 }
 
-// document is an outline of one YAML document of a file, or of a JSON text.
-type document struct {
+// section is an outline of one YAML document of a file, or of a JSON text.
+type section struct {
 	begin, end int // end is that of the file, or the position of the next document
 	root       *node
 }
@@ -44,7 +44,7 @@ const maxNesting = 500
 
 // outline reads the structure of a YAML stream or of JSON. It accepts any text: invalid parts become scalars or are
 // skipped. Anchors, tags and aliases are not resolved.
-func outline(text []byte) (all []document) {
+func outline(text []byte) (all []section) {
 	for begin := 0; begin <= len(text); {
 		end, next := documentEnd(text, begin)
 		s := scanner{text: text[:end], at: begin, line: bytes.LastIndexByte(text[:begin], '\n') + 1, seen: begin}
@@ -55,7 +55,7 @@ func outline(text []byte) (all []document) {
 		if !bytes.HasPrefix(text[begin:], []byte("%")) { // not the directives of the next document
 			s.value(root, -1, true)
 		}
-		all = append(all, document{begin, next, root})
+		all = append(all, section{begin, next, root})
 		if next >= len(text) {
 			break
 		}

@@ -83,7 +83,7 @@ func checkNode(t *testing.T, text string, n *node) {
 }
 
 // checkFields compares the outline of a JSON text with the decoded value.
-func checkFields(t *testing.T, text string, docs []document) {
+func checkFields(t *testing.T, text string, docs []section) {
 	t.Helper()
 	var root any
 	if json.Unmarshal([]byte(text), &root) != nil || strings.ContainsAny(text, "\t\r\\") || !utf8.ValidString(text) {

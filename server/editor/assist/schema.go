@@ -10,7 +10,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/document"
 	"github.com/crdeval/crdeval/server/editor/diagnosis"
 )
 
@@ -250,7 +250,7 @@ var noFields = apiextensionsv1.JSONSchemaProps{Type: "object"}
 func (s *Schema) Field(pointer string) *diagnosis.Schema {
 	path := strings.Split(pointer, "/")[1:]
 	for i := range path {
-		path[i] = value.UnescapePointer(path[i])
+		path[i] = document.UnescapePointer(path[i])
 	}
 	of, _ := s.at(path)
 	if of == nil {

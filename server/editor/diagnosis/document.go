@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/document"
 	"github.com/crdeval/crdeval/engine/workspace"
 )
 
@@ -66,12 +66,12 @@ func (d *Document) Find(pointer string) (p Place, ok bool) {
 		return p, false
 	}
 	p.Range, ok = d.Range(pointer)
-	for _, s := range []*value.Span{&p.Key, &p.Value} {
+	for _, s := range []*document.Span{&p.Key, &p.Value} {
 		s.Begin, s.End = s.Begin-d.Begin, s.End-d.Begin
 	}
 	p.value = d.value
 	for _, token := range strings.Split(pointer, "/")[1:] {
-		next, found := child(p.value, value.UnescapePointer(token))
+		next, found := child(p.value, document.UnescapePointer(token))
 		if !found {
 			return p, false
 		}
@@ -180,7 +180,7 @@ func Parent(pointer string) string { return pointer[:max(0, strings.LastIndexByt
 
 // name returns the last name of a pointer.
 func name(pointer string) string {
-	return value.UnescapePointer(pointer[strings.LastIndexByte(pointer, '/')+1:])
+	return document.UnescapePointer(pointer[strings.LastIndexByte(pointer, '/')+1:])
 }
 
 // Dotted returns a JSON pointer as a path: spec.jobs[0].name. A member whose key is a number looks like an item.
@@ -194,7 +194,7 @@ func Dotted(pointer string) string {
 		if path.Len() > 0 {
 			path.WriteByte('.')
 		}
-		path.WriteString(value.UnescapePointer(token))
+		path.WriteString(document.UnescapePointer(token))
 	}
 	return path.String()
 }

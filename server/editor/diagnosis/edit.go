@@ -12,7 +12,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/document"
 	"github.com/crdeval/crdeval/engine/workspace"
 )
 
@@ -105,7 +105,7 @@ func Decode(text []byte) (v any) {
 func edit(root any, pointer string, do func(object map[string]any, key string)) bool {
 	tokens := strings.Split(pointer, "/")[1:]
 	for i, token := range tokens {
-		token = value.UnescapePointer(token)
+		token = document.UnescapePointer(token)
 		switch at := root.(type) {
 		case map[string]any:
 			if i == len(tokens)-1 {
@@ -141,7 +141,7 @@ func (d *Document) rename(p Place, name string) []Edit {
 // keyText writes a key in the style of another one, which begins with a byte.
 func (d *Document) keyText(name string, like byte) string {
 	if d.IsJSON || like == '"' || like == '\'' || !IsPlain(name) {
-		return string(value.AppendString(nil, name))
+		return string(document.AppendString(nil, name))
 	}
 	return name
 }
@@ -255,7 +255,7 @@ func (d *Document) insert(object Place, name string, v json.RawMessage) (candida
 		return nil
 	}
 	indent := d.newLine() + strings.Repeat(" ", d.indentOf(at))
-	block, err := yaml.JSONToYAML(append(append(append([]byte("{"), value.AppendString(nil, name)...), ':'),
+	block, err := yaml.JSONToYAML(append(append(append([]byte("{"), document.AppendString(nil, name)...), ':'),
 		append(slices.Clone(v), '}')...))
 	if err != nil {
 		return nil

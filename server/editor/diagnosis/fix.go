@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/document"
 	"github.com/crdeval/crdeval/engine/rules"
-	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/engine/workspace"
 )
 
@@ -69,7 +69,7 @@ var uselessKeywords = []string{"format", "x-kubernetes-list-type"}
 // failure returns the fixes of a document that could not be evaluated.
 func (d *Document) failure(err error, f *Finding) []Fix {
 	var values []json.RawMessage
-	add := func(v string) { values = append(values, value.AppendString(nil, v)) }
+	add := func(v string) { values = append(values, document.AppendString(nil, v)) }
 	if without := (*workspace.WithoutCRDError)(nil); errors.As(err, &without) && without.Similar != "" {
 		if without.Similar != d.Kind {
 			add(without.Similar)
@@ -97,7 +97,7 @@ func (d *Document) Deprecated(group string, of []engine.VersionInfo) []Fix {
 	if next < 0 {
 		return nil
 	}
-	return d.Change("/apiVersion", value.AppendString(nil, group+"/"+of[next].Name))
+	return d.Change("/apiVersion", document.AppendString(nil, group+"/"+of[next].Name))
 }
 
 // violation returns the fixes of a violation of an object or a CRD. s is the schema of the field, or nil.
@@ -229,7 +229,7 @@ func SchemaPath(pointer string) string {
 				if path.Len() > 0 {
 					path.WriteByte('.')
 				}
-				path.WriteString(value.UnescapePointer(tokens[i]))
+				path.WriteString(document.UnescapePointer(tokens[i]))
 			}
 		case "items", "additionalProperties":
 			path.WriteString("[*]")

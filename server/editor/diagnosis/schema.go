@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/document"
 )
 
 // Schema is the part of a JSON schema from which values are suggested.
@@ -43,7 +43,7 @@ func (s *Schema) At(pointer string) *Schema {
 		if s == nil {
 			return nil
 		}
-		s = s.child(value.UnescapePointer(token))
+		s = s.child(document.UnescapePointer(token))
 	}
 	return s
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
+	doctree "github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // wrapper is the property that contains a schema that is not a root.
@@ -107,29 +107,29 @@ func (o *ours) facts(env *celenv.Env) []Compiled {
 
 // document is a value and its old value in a Doc.
 type document struct {
-	doc       *value.Doc
+	doc       *doctree.Doc
 	self, old uint32
 }
 
 // document parses values.
 func (o *ours) document(v Values) (d document, err error) {
-	d.doc = value.Acquire()
-	if d.self, err = o.parse(d.doc, v.Self, value.Request); err != nil || v.Old == nil {
+	d.doc = doctree.Acquire()
+	if d.self, err = o.parse(d.doc, v.Self, doctree.Request); err != nil || v.Old == nil {
 		return d, err
 	}
-	d.old, err = o.parse(d.doc, v.Old, value.Old)
-	if d.old != 0 && d.doc.Nodes[d.old].Kind == value.Null {
+	d.old, err = o.parse(d.doc, v.Old, doctree.Old)
+	if d.old != 0 && d.doc.Nodes[d.old].Kind == doctree.Null {
 		d.old = 0
 	}
 	return d, err
 }
 
-func (o *ours) parse(d *value.Doc, n *tree.Node, s value.Source) (uint32, error) {
+func (o *ours) parse(d *doctree.Doc, n *tree.Node, s doctree.Source) (uint32, error) {
 	if !o.c.Root {
 		n = tree.Obj(wrapper, n)
 	}
 	text := n.JSON()
-	root, err := d.Parse(text, s, value.Limits{})
+	root, err := d.Parse(text, s, doctree.Limits{})
 	if err == nil && len(text)%2 == 0 { // fields of the others are found by name
 		o.plan.FillSlots(d, root)
 	}
@@ -152,7 +152,7 @@ func (judged) Field(below string) string {
 	return p.String()
 }
 
-func (judged) Violation(_ uint32, err *field.Error, _ value.Path, _ int) violation.Violation {
+func (judged) Violation(_ uint32, err *field.Error, _ doctree.Path, _ int) violation.Violation {
 	return violation.Violation{Error: err}
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/parser"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // The time of cel-go's checker grows with the square of an expression's length and with the fourth power of the nesting
@@ -68,7 +68,7 @@ func hasManyDoublings(text string) bool {
 	return strings.Count(text, optMap)+strings.Count(text, optFlatMap) > uncheckedDoublings
 }
 
-// CheckExpansion returns a *value.LimitError for an expression whose macros expand to too many parts.
+// CheckExpansion returns a *tree.LimitError for an expression whose macros expand to too many parts.
 func CheckExpansion(text string) error {
 	if !hasManyDoublings(text) {
 		return nil
@@ -86,7 +86,7 @@ func CheckExpansion(text string) error {
 	if parts <= maxExpandedParts || parts <= minGrowth*expandedParts(root, 1) {
 		return nil
 	}
-	return &value.LimitError{
+	return &tree.LimitError{
 		Name: "max_rule_parts", Limit: fmt.Sprintf("size of the rule that begins %.60q", text),
 		Unit: "parts once its macros are expanded", Maximum: maxExpandedParts,
 		Actual: int64(min(parts, 1<<53)), AtLeast: true,

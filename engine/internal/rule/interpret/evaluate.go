@@ -16,12 +16,12 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Input is what the rules of one schema node are evaluated for.
 type Input struct {
-	Doc       *value.Doc
+	Doc       *tree.Doc
 	Self, Old uint32 // Old is 0 without a comparable old value
 	// BindsOldSelf is false if no rule of the node refers to oldSelf. oldSelf is then unbound in message expressions, too.
 	BindsOldSelf bool
@@ -43,7 +43,7 @@ type Result struct {
 	Cost  uint64
 	// Interrupted: the evaluation was interrupted, or exceeded a bound of memory, which is Bound then.
 	Interrupted bool
-	Bound       *value.LimitError
+	Bound       *tree.LimitError
 }
 
 // Evaluation evaluates expressions for one Input. It is used by one goroutine.
@@ -53,7 +53,7 @@ type Evaluation struct {
 
 	large bool // the document is large
 	polls uint32
-	bound *value.LimitError
+	bound *tree.LimitError
 	// failed is the error that ended an evaluation: see endWith.
 	failed *types.Err
 	// objects are the nodes of the document by the address of their Go maps, for objects whose order matters.
@@ -66,7 +66,7 @@ func New(in Input) *Evaluation {
 	if e.Context == nil {
 		e.Context = context.Background()
 	}
-	e.large = len(in.Doc.Src[value.Request])+len(in.Doc.Src[value.Old]) > largeDocument
+	e.large = len(in.Doc.Src[tree.Request])+len(in.Doc.Src[tree.Old]) > largeDocument
 	ok := interruptible(func() {
 		e.plain = &activation{evaluation: e, self: e.value(in.Self, cmp.Or(in.Parts, all))}
 		optional := *e.plain
@@ -91,12 +91,12 @@ func (e *Evaluation) value(node uint32, parts *Parts) ref.Val {
 	return common.UnstructuredToVal(e.data(node, parts), celcheck.PolledSchemaOf(e.Type, e.poll))
 }
 
-// data is value.Doc.Any that polls, records the nodes of objects, and omits what is not among the parts.
+// data is tree.Doc.Any that polls, records the nodes of objects, and omits what is not among the parts.
 func (e *Evaluation) data(node uint32, parts *Parts) any {
 	e.poll()
 	d := e.Doc
 	switch d.Nodes[node].Kind {
-	case value.Array:
+	case tree.Array:
 		items := parts.of("")
 		if items == nil {
 			return []any{}
@@ -109,11 +109,11 @@ func (e *Evaluation) data(node uint32, parts *Parts) any {
 			e.objects[reflect.ValueOf(list).Pointer()] = node
 		}
 		return list
-	case value.Object:
+	case tree.Object:
 		object := make(map[string]any, parts.size(d.Len(node)))
 		for c := d.Nodes[node].First; c != 0; c = d.Nodes[c].Next {
 			member := parts.of(d.Key(c))
-			if member != nil && (d.Nodes[c].Kind != value.Null || quirk.On(quirk.MapMacrosIterateKeys)) {
+			if member != nil && (d.Nodes[c].Kind != tree.Null || quirk.On(quirk.MapMacrosIterateKeys)) {
 				object[strings.Clone(d.Key(c))] = e.data(c, member)
 			}
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/closure"
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Sizes from which on an evaluation polls its signal or runs calls in the background.
@@ -80,7 +80,7 @@ func (e *Evaluation) require(l limit, size float64) {
 	if size <= float64(l.maximum) {
 		return
 	}
-	e.bound = &value.LimitError{
+	e.bound = &tree.LimitError{
 		Name: l.name, Limit: l.what, Unit: l.unit, Maximum: l.maximum, Actual: int64(min(size, math.MaxInt64/2)),
 		AtLeast: true,
 		Advice:  "an API server has no such bound, and would run out of memory or time: bound what the rule works on",

@@ -15,7 +15,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/closure"
 	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // everything is a schema with a value of each type.
@@ -49,9 +49,9 @@ const everyValue = `{"i":1,"num":1.5,"s":"héllo","b":true,"by":"aGVsbG8=","du":
 // for a rule: value, error and cost.
 func TestFallbackIsUpstream(t *testing.T) {
 	r := newRig(t, everything)
-	d := value.Acquire()
+	d := tree.Acquire()
 	defer d.Release()
-	node, err := d.Parse([]byte(everyValue), value.Request, value.Limits{})
+	node, err := d.Parse([]byte(everyValue), tree.Request, tree.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,8 +20,8 @@ import (
 // Catalog has CRDs that were registered one after the other. It is not safe for concurrent changes.
 type Catalog struct {
 	kubernetes string
-	named map[string]*CRD
-	now   time.Time
+	named      map[string]*CRD
+	now        time.Time
 }
 
 // CRD is a CRD of a Catalog. Its definition and its existing state are those of the last registration.

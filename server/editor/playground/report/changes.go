@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/document"
 	"github.com/crdeval/crdeval/server/editor/diagnosis"
 )
 
@@ -101,7 +101,7 @@ func (f *differences) at(token string, do func()) {
 
 func (f *differences) objects(a, b map[string]any) {
 	for _, key := range slices.Sorted(maps.Keys(a)) {
-		f.at(value.EscapePointer(key), func() {
+		f.at(document.EscapePointer(key), func() {
 			if _, kept := b[key]; kept {
 				f.compare(a[key], b[key])
 			} else {
@@ -111,7 +111,7 @@ func (f *differences) objects(a, b map[string]any) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(b)) {
 		if _, had := a[key]; !had {
-			f.at(value.EscapePointer(key), func() { f.add(OpSet, nil, b[key]) })
+			f.at(document.EscapePointer(key), func() { f.add(OpSet, nil, b[key]) })
 		}
 	}
 }

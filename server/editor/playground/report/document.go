@@ -11,17 +11,17 @@ import (
 // fixBudget bounds the bytes that are parsed to verify the fixes of a document.
 const fixBudget = 2 << 20
 
-// document is a text with the manifest that is evaluated: its first one.
-type document struct {
+// manifestText is a text with the manifest that is evaluated: its first one.
+type manifestText struct {
 	*diagnosis.Document // nil if the text has no manifest
 	*positions
 	name string
 	file *workspace.File
 }
 
-func newDocument(name, text string) *document {
+func newDocument(name, text string) *manifestText {
 	content := []byte(text)
-	d := &document{name: name, positions: newPositions(text)}
+	d := &manifestText{name: name, positions: newPositions(text)}
 	d.file = workspace.Parse(workspace.TextSource(name, "", content), content, 0)
 	if len(d.file.Manifests) > 0 {
 		d.Document = diagnosis.New(d.file.Manifests[0], fixBudget)
@@ -30,10 +30,10 @@ func newDocument(name, text string) *document {
 }
 
 // isEmpty reports whether the text has no manifest: it has only white space, comments, markers and null documents.
-func (d *document) isEmpty() bool { return len(d.file.Manifests) == 0 }
+func (d *manifestText) isEmpty() bool { return len(d.file.Manifests) == 0 }
 
 // failure returns why the text, or a part of it, is not evaluated. evaluated reports whether its first manifest is.
-func (d *document) failure() (failed *Error, evaluated bool) {
+func (d *manifestText) failure() (failed *Error, evaluated bool) {
 	for i, m := range d.file.Manifests {
 		err := m.Err
 		switch {
@@ -53,20 +53,22 @@ func (d *document) failure() (failed *Error, evaluated bool) {
 }
 
 // span returns the Range of a part of the manifest's document.
-func (d *document) span(start, end int) *Range { return d.positions.span(d.Begin+start, d.Begin+end) }
+func (d *manifestText) span(start, end int) *Range {
+	return d.positions.span(d.Begin+start, d.Begin+end)
+}
 
 // rangeOf returns the range of the value at a pointer, or nil.
-func (d *document) rangeOf(pointer string) *Range {
+func (d *manifestText) rangeOf(pointer string) *Range {
 	return d.rangeAs(&diagnosis.Finding{Pointer: pointer})
 }
 
 // keyRange returns the range of the key at a pointer, or of the value of an item of a list. It is nil if there is no
 // such value.
-func (d *document) keyRange(pointer string) *Range {
+func (d *manifestText) keyRange(pointer string) *Range {
 	return d.rangeAs(&diagnosis.Finding{Pointer: pointer, Type: engine.TypeUnknownField})
 }
 
-func (d *document) rangeAs(f *diagnosis.Finding) *Range {
+func (d *manifestText) rangeAs(f *diagnosis.Finding) *Range {
 	if _, ok := d.Find(f.Pointer); !ok {
 		return nil
 	}
@@ -74,7 +76,7 @@ func (d *document) rangeAs(f *diagnosis.Finding) *Range {
 }
 
 // rangeOfFinding returns the range of a finding, or nil if it has no place.
-func (d *document) rangeOfFinding(f *diagnosis.Finding) *Range {
+func (d *manifestText) rangeOfFinding(f *diagnosis.Finding) *Range {
 	if d.Document == nil || f.Position == nil && f.Pointer == "" {
 		return nil
 	}
@@ -85,7 +87,7 @@ func (d *document) rangeOfFinding(f *diagnosis.Finding) *Range {
 type schemas func(pointer string) *diagnosis.Schema
 
 // fixes returns the fixes of a finding.
-func (d *document) fixes(f *diagnosis.Finding, of schemas) []Fix {
+func (d *manifestText) fixes(f *diagnosis.Finding, of schemas) []Fix {
 	if of == nil {
 		of = func(string) *diagnosis.Schema { return nil }
 	}

@@ -25,7 +25,7 @@ type Evaluator struct {
 type compiled struct {
 	text       string
 	minor      int
-	document   *document
+	document   *manifestText
 	failed     *Error             // why a part of the text is not evaluated, or nil
 	manifest   *workspace.CRD     // nil if it is not a CRD
 	definition *engine.Definition // nil if the CRD is not accepted

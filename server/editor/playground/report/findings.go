@@ -16,7 +16,7 @@ type findings struct {
 }
 
 // add adds the findings, except removed fields, which are in Object.Changes.
-func (to *findings) add(d *document, list []diagnosis.Finding, of schemas) {
+func (to *findings) add(d *manifestText, list []diagnosis.Finding, of schemas) {
 	for i := range list {
 		f := &list[i]
 		switch source := f.Source.(type) {
@@ -46,7 +46,7 @@ var severities = map[diagnosis.Severity]string{
 	diagnosis.Error: "error", diagnosis.Warning: "warning", diagnosis.Information: "info",
 }
 
-func (d *document) warning(f *diagnosis.Finding, of schemas) Warning {
+func (d *manifestText) warning(f *diagnosis.Finding, of schemas) Warning {
 	out := Warning{Document: d.name, Severity: severities[f.Severity], Type: f.Type, Message: f.Message,
 		Range: d.rangeOfFinding(f), Fixes: d.fixes(f, of)}
 	if f.Hint != nil {
@@ -57,7 +57,7 @@ func (d *document) warning(f *diagnosis.Finding, of schemas) Warning {
 
 // failed returns the Error for an error of the engine about the document. crd is that of the object, or nil. An error
 // without a place is marked where the document begins.
-func (d *document) failed(err error, crd *workspace.CRD) *Error {
+func (d *manifestText) failed(err error, crd *workspace.CRD) *Error {
 	out := failure(err)
 	out.Document = d.name
 	f := diagnosis.OfError(err)

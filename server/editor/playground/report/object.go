@@ -19,7 +19,7 @@ import (
 type write struct {
 	*compiled
 	input   *Input
-	object  *document
+	object  *manifestText
 	version *engine.VersionInfo // of the request, nil if it is not known
 
 	rootSchema *diagnosis.Schema // of the version, see schemaOf
@@ -73,7 +73,7 @@ func (w *write) admit(ctx context.Context, r *Report) {
 }
 
 // culprit returns the document that is the cause of an error: the old object, if the object can be created.
-func (w *write) culprit(ctx context.Context, create engine.Create, old *document) *document {
+func (w *write) culprit(ctx context.Context, create engine.Create, old *manifestText) *manifestText {
 	if old == nil {
 		return w.object
 	}
@@ -84,7 +84,7 @@ func (w *write) culprit(ctx context.Context, create engine.Create, old *document
 }
 
 // requested returns the version of the request, or nil.
-func (w *write) requested(old *document) *engine.VersionInfo {
+func (w *write) requested(old *manifestText) *engine.VersionInfo {
 	name := w.input.Version
 	if name == "" {
 		d := w.object
