@@ -122,7 +122,7 @@ bench: ## Measure crdeval and Kubernetes in the same run; CASE=regexp FLAGS='-pe
 	@cd engine/conformance && go run ./cmd/bench -case '$(CASE)' $(FLAGS)
 
 .PHONY: figures
-figures: ## Measure once and write the tables of docs/performance.md; FLAGS='-rounds 3 -turn 60ms'
+figures: ## Measure once and write the tables of docs/comparison.md; FLAGS='-rounds 3 -turn 60ms'
 	@.tools/figures $(FLAGS)
 
 .PHONY: conformance
