@@ -1,4 +1,4 @@
-// Package value parses JSON and YAML into a document tree, edits the tree and prints it as JSON. A tree is an array of
+// Package tree parses JSON and YAML into a document tree, edits the tree and prints it as JSON. A tree is an array of
 // nodes that refer to the caller's bytes.
 //
 // Parsing matches upstream's decoder (sigs.k8s.io/json as called by k8s.io/apimachinery/pkg/util/json): the split of
