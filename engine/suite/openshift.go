@@ -76,7 +76,7 @@ func embedded(n node) []byte {
 		return nil
 	}
 	text = withMetadata(text, map[string]any{"generateName": testName + "-", "namespace": nil})
-	if id, err := workspace.IdentityOf(engine.JSON(text), limits); err == nil && id.Name == "" {
+	if m := workspace.New(engine.JSON(text)); m.Err == nil && m.Name == "" {
 		text = withMetadata(text, map[string]any{"name": testName + "-1"})
 	}
 	return text
@@ -140,8 +140,8 @@ func onUpdate(of node, fields map[string]node) *Test {
 			object: func(stored []byte) ([]byte, error) { return stored, nil }})
 	}
 	update := step{title: "the update", keepsOld: true, object: func(stored []byte) ([]byte, error) {
-		id, err := workspace.IdentityOf(engine.JSON(stored), limits)
-		return withMetadata(updated, map[string]any{"name": id.Name}), err
+		m := workspace.New(engine.JSON(stored))
+		return withMetadata(updated, map[string]any{"name": m.Name}), m.Err
 	}}
 	updateStatus := step{title: "the update of the status", keepsOld: true, subresource: "status",
 		object: replaceStatus(newStatus)}

@@ -23,9 +23,9 @@ var builtInGroups = []string{
 // builtInSuffixes end the groups of the configuration files of Kubernetes' components: kubelet.config.k8s.io.
 var builtInSuffixes = []string{".config.k8s.io"}
 
-// IsBuiltIn reports whether a kind with this apiVersion is one of Kubernetes' own: of an API server, or in the
+// isBuiltIn reports whether a kind with this apiVersion is one of Kubernetes' own: of an API server, or in the
 // configuration file of a component.
-func IsBuiltIn(apiVersion string) bool {
+func isBuiltIn(apiVersion string) bool {
 	group := GroupOf(apiVersion)
 	if group == "" {
 		return isVersion(apiVersion)
@@ -38,7 +38,7 @@ func IsBuiltIn(apiVersion string) bool {
 // Kubernetes, or one whose group has a dot, as those of CRDs have. The values of Helm charts have neither, and the
 // configurations of many tools have other apiVersions.
 func (m *Manifest) IsTyped() bool {
-	return m.Kind != "" && m.APIVersion != "" && (strings.Contains(GroupOf(m.APIVersion), ".") || IsBuiltIn(m.APIVersion))
+	return m.Kind != "" && m.APIVersion != "" && (strings.Contains(GroupOf(m.APIVersion), ".") || isBuiltIn(m.APIVersion))
 }
 
 // isVersion reports whether a text is a version as API servers use it: v1, v2beta1.

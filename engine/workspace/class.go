@@ -38,7 +38,7 @@ func (w *Workspace) Classify(m *Manifest) Class {
 		return ClassUntyped
 	case len(w.Choose(m.APIVersion, m.Kind, m.Path())) > 0:
 		return ClassObject
-	case IsBuiltIn(m.APIVersion):
+	case isBuiltIn(m.APIVersion):
 		return ClassBuiltIn
 	}
 	return ClassWithoutCRD

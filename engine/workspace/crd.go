@@ -19,18 +19,13 @@ type CRD struct {
 	Group string
 	// ObjectKind is the kind of the CRD's objects. Kind is CustomResourceDefinition.
 	ObjectKind string
-	Versions   []CRDVersion
+	// Versions have a Name, Served and Storage only.
+	Versions []engine.VersionInfo
 	// Established reports whether the manifest has the condition Established, as a CRD of a cluster.
 	Established bool
 
 	mu       sync.Mutex
 	compiled *Compiled // nil: not yet
-}
-
-// CRDVersion is a version in a CRD.
-type CRDVersion struct {
-	Name            string
-	Served, Storage bool
 }
 
 // Compiled is the result of compiling a CRD.
@@ -68,7 +63,7 @@ func newCRD(m *Manifest) *CRD {
 			return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
 		})
 		versions := d.Field(spec, "versions")
-		c.Versions = make([]CRDVersion, d.Len(versions))
+		c.Versions = make([]engine.VersionInfo, d.Len(versions))
 		for i := range c.Versions {
 			version, of := d.Index(versions, i), &c.Versions[i]
 			read(d.Field(version, "name"), &of.Name)
@@ -77,7 +72,7 @@ func newCRD(m *Manifest) *CRD {
 		}
 		var version string // of v1beta1
 		if read(d.Field(spec, "version"), &version); version != "" && len(c.Versions) == 0 {
-			c.Versions = []CRDVersion{{version, true, true}}
+			c.Versions = []engine.VersionInfo{{Name: version, Served: true, Storage: true}}
 		}
 	}
 	d.Release()

@@ -19,6 +19,15 @@ type Answer struct {
 	Err     error
 }
 
+// Files returns the names of the files of its CRDs, comma-separated.
+func (a *Answer) Files() string {
+	var names []string
+	for _, c := range a.CRDs {
+		names = append(names, c.File)
+	}
+	return strings.Join(names, ", ")
+}
+
 // RejectedCRDError is the error of an object whose CRD is rejected or cannot be read.
 type RejectedCRDError struct {
 	CRD    *CRD
@@ -35,6 +44,8 @@ type WithoutCRDError struct {
 	APIVersion, Kind string
 	// Similar is the kind that was probably meant, with its group, "" if unknown.
 	Similar, SimilarGroup string
+	// BuiltIn reports whether the kind is one of Kubernetes itself, which has no CRD.
+	BuiltIn bool
 }
 
 // Error suggests what to do.
@@ -72,7 +83,7 @@ func (w *Workspace) Candidates(ctx context.Context, apiVersion, kind, file strin
 		return nil, err
 	}
 	similar, group := w.Similar(apiVersion, kind)
-	return nil, &WithoutCRDError{apiVersion, kind, similar, group}
+	return nil, &WithoutCRDError{apiVersion, kind, similar, group, isBuiltIn(apiVersion)}
 }
 
 // key returns a text that is the same for equal definitions.
@@ -138,13 +149,4 @@ func (c *Compiled) reason() string {
 		return c.Report.Violations[0].Error()
 	}
 	return c.Report.Rejection.Message
-}
-
-// FileNames returns the names of the files of CRDs, for messages.
-func FileNames(crds []*CRD) string {
-	var names []string
-	for _, c := range crds {
-		names = append(names, c.File)
-	}
-	return strings.Join(names, ", ")
 }

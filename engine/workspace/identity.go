@@ -20,11 +20,11 @@ type Identity struct {
 	CRD        string // of conversion rules
 }
 
-// IdentityOf returns the names in a document. The error is an *engine.Error for a document that cannot be read.
-func IdentityOf(doc engine.Document, l engine.Limits) (id Identity, err error) {
+// readIdentity returns the Identity of a document. The error is an *engine.Error for a document that cannot be read.
+func readIdentity(doc engine.Document) (id Identity, err error) {
 	defer host.Recover(&err)
 	d := tree.Acquire()
-	root, err := compiled.Document(doc).Parse(d, "document", l)
+	root, err := compiled.Document(doc).Parse(d, "document", limits)
 	if err == nil {
 		id = identityOf(d, root)
 	}

@@ -16,7 +16,12 @@ var limits = engine.Limits{MaxBytes: 64 << 20}
 type Manifest struct {
 	// Document has an Origin: the engine returns positions in the text, for items of lists as well.
 	Document engine.Document
-	Location
+	// File is the name of its file in messages.
+	File string
+	// Number is that of the document in the file, from 1. It is 0 for a document that is not part of a text.
+	Number int
+	// Item is the number of an item in a list, from 1. It is 0 for a document.
+	Item int
 	Identity
 	// Err says why the document cannot be read. It is an *engine.Error with the position in the text. Then the Identity is
 	// empty.
@@ -28,8 +33,7 @@ type Manifest struct {
 	// In is the file that has the manifest, nil for a document that is not part of a file.
 	In *File
 
-	several bool // the file has other manifests
-	crd     *CRD // in the manifest; nil: it is of another kind
+	crd *CRD // in the manifest; nil: it is of another kind
 
 	origin tree.Origin
 	begin  int         // of the document, or of the one that has the item, in the text
@@ -64,12 +68,12 @@ func part(text *tree.Text, begin, end int, isJSON bool) *Manifest {
 // identify sets the identity of the document, or the error.
 func (m *Manifest) identify() {
 	m.Document.Origin = &m.origin
-	if m.Identity, m.Err = IdentityOf(m.Document, limits); m.Err == nil {
+	if m.Identity, m.Err = readIdentity(m.Document); m.Err == nil {
 		return
 	}
 	if looksLikeJSON(m.Document.YAML) { // kubectl reports the error of JSON
 		document := engine.Document{JSON: m.Document.YAML, Origin: &m.origin}
-		if _, err := IdentityOf(document, limits); err != nil {
+		if _, err := readIdentity(document); err != nil {
 			m.Err = err
 		}
 	}

@@ -23,10 +23,10 @@ var variables = regexp.MustCompile(variable)
 // HasPlaceholders reports whether the text of a manifest has placeholders.
 func (m *Manifest) HasPlaceholders() bool { return placeholder.Match(m.text()) }
 
-// Placeholders returns why a rejected object is skipped: each of its violations is about a value with placeholders,
+// SkipRejected returns why a rejected object is skipped: each of its violations is about a value with placeholders,
 // which another tool replaces before it applies the object. The Kind is "" for other objects. If the verdict has traces
 // of the failed rules, a rule is about the values that it reads. Otherwise it is about all values below its own.
-func Placeholders(m *Manifest, v *engine.Verdict) Skip {
+func (m *Manifest) SkipRejected(v *engine.Verdict) Skip {
 	if v.Allowed || len(v.Violations) == 0 || !m.HasPlaceholders() {
 		return Skip{}
 	}

@@ -49,20 +49,15 @@ func (m *Manifest) Describe(err error) (text string, line, column int) {
 		at := m.Position("", *e.Position)
 		line, column = at.Line, at.Column
 	}
-	text = m.FileLines(err.Error())
+	text = shiftLines(err.Error(), max(0, m.Text().Position(m.begin).Line-1))
 	if found := lineInText.FindStringSubmatch(text); found != nil && line == 0 {
 		line, _ = strconv.Atoi(found[1])
 	}
 	return text, line, column
 }
 
-// FileLines replaces the line numbers in a message about the document with those of the text.
-func (m *Manifest) FileLines(message string) string {
-	return ShiftLines(message, max(0, m.Text().Position(m.begin).Line-1))
-}
-
-// ShiftLines adds n to each line number in a message.
-func ShiftLines(message string, n int) string {
+// shiftLines adds n to each line number in a message.
+func shiftLines(message string, n int) string {
 	return lineInText.ReplaceAllStringFunc(message, func(found string) string {
 		line, _ := strconv.Atoi(strings.TrimPrefix(found, "line "))
 		return "line " + strconv.Itoa(line+n)

@@ -44,7 +44,7 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-func TestPlaceholders(t *testing.T) {
+func TestSkipRejected(t *testing.T) {
 	for name, tc := range map[string]struct {
 		spec string
 		want bool
@@ -64,7 +64,7 @@ func TestPlaceholders(t *testing.T) {
 		answers := w.Evaluate(t.Context(), m.APIVersion, m.Kind, m.Path(), func(_ *CRD, d *engine.Definition) (*engine.Verdict, error) {
 			return d.Validate(t.Context(), engine.Create{Object: m.Document}, engine.ValidateOptions{CompleteMetadata: true})
 		})
-		if got := Placeholders(m, answers[0].Verdict).Kind; (got != "") != tc.want {
+		if got := m.SkipRejected(answers[0].Verdict).Kind; (got != "") != tc.want {
 			t.Errorf("%s: %q, want %t", name, got, tc.want)
 		}
 	}

@@ -27,22 +27,26 @@ type Source struct {
 // key identifies a source in a workspace.
 func (s *Source) key() string { return cmp.Or(s.Path, s.Name) }
 
-// MaxSourceBytes is the default bound on the size of a source.
-const MaxSourceBytes = 512 << 20
+// maxSourceBytes is the default bound on the size of a source.
+const maxSourceBytes = 512 << 20
 
-// ErrIrregular is the error of reading a directory, a pipe, a device or a socket as a file of a workspace.
-var ErrIrregular = errors.New("it is not a regular file")
+// irregularError is the error of reading a directory, a pipe, a device or a socket as a file of a workspace.
+type irregularError struct{}
 
-// ErrInterrupted is the error of reading a source after the context has ended.
-var ErrInterrupted = errors.New("interrupted")
+// Error returns the message.
+func (irregularError) Error() string { return "it is not a regular file" }
 
-// FileSource returns the source of a file of at most limit bytes. Reading anything but a regular file fails with
-// ErrIrregular. Errors do not name the file.
+// Unwrap returns the error of package fs for it.
+func (irregularError) Unwrap() error { return fs.ErrInvalid }
+
+// FileSource returns the source of a file of at most limit bytes, 0 for 512 MiB. Reading anything but a regular file
+// fails with fs.ErrInvalid. Errors do not name the file.
 func FileSource(fsys fs.FS, name, file string, limit int64) Source {
+	limit = cmp.Or(limit, maxSourceBytes)
 	return Source{Name: name, Path: path.Clean(file), Read: func(ctx context.Context) ([]byte, error) {
 		info, err := fs.Stat(fsys, file)
 		if err == nil && !info.Mode().IsRegular() {
-			err = ErrIrregular
+			err = irregularError{}
 		}
 		if err != nil {
 			return nil, unnamed(err)
@@ -52,13 +56,15 @@ func FileSource(fsys fs.FS, name, file string, limit int64) Source {
 			return nil, unnamed(err)
 		}
 		defer func() { _ = f.Close() }()
-		return ReadBounded(ctx, f, info.Size(), limit)
+		return readBounded(ctx, f, info.Size(), limit)
 	}}
 }
 
-// TextSource returns the source of a text that is in memory.
-func TextSource(name, file string, text []byte) Source {
-	return Source{Name: name, Path: file, Read: func(context.Context) ([]byte, error) { return text, nil }}
+// ReaderSource returns the source of what a reader has left, at most 512 MiB. It can be read once.
+func ReaderSource(name string, r io.Reader) Source {
+	return Source{Name: name, Read: func(ctx context.Context) ([]byte, error) {
+		return readBounded(ctx, r, 0, maxSourceBytes)
+	}}
 }
 
 // unnamed returns the cause of an error that names a file: the caller names it.
@@ -72,9 +78,9 @@ func unnamed(err error) error {
 // readPart is how many bytes are read between two checks of the context.
 const readPart = 1 << 20
 
-// ReadBounded reads a text of at most limit bytes. size is its expected size, 0 if it is unknown. It returns an error
+// readBounded reads a text of at most limit bytes. size is its expected size, 0 if it is unknown. It returns an error
 // if the text is longer, or when the context ends.
-func ReadBounded(ctx context.Context, r io.Reader, size, limit int64) ([]byte, error) {
+func readBounded(ctx context.Context, r io.Reader, size, limit int64) ([]byte, error) {
 	tooLarge := fmt.Errorf("it is larger than %d MiB: split it", limit>>20)
 	if size > limit {
 		return nil, tooLarge
@@ -82,7 +88,7 @@ func ReadBounded(ctx context.Context, r io.Reader, size, limit int64) ([]byte, e
 	text := make([]byte, 0, max(size, 511)+1) // the buffer need not grow to detect the end
 	for {
 		if ctx.Err() != nil {
-			return nil, ErrInterrupted
+			return nil, ctx.Err()
 		}
 		if len(text) == cap(text) {
 			text = append(text, 0)[:len(text)]

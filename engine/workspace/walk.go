@@ -16,7 +16,7 @@ type WalkOptions struct {
 	Skips func(name string) bool
 	// Name returns the name of a path in messages. If Name is nil, it is the path itself.
 	Name func(path string) string
-	// Limit bounds the size of a file. 0 means MaxSourceBytes.
+	// Limit bounds the size of a file. 0 means 512 MiB.
 	Limit int64
 	// Enter, if not nil, is called with each folder before its files. It returns false to end the walk.
 	Enter func(folder string) bool
@@ -29,9 +29,6 @@ var errDangling = errors.New("no such file or directory: the symbolic link leads
 func Walk(fsys fs.FS, root string, o WalkOptions) iter.Seq[Source] {
 	if o.Name == nil {
 		o.Name = func(path string) string { return path }
-	}
-	if o.Limit == 0 {
-		o.Limit = MaxSourceBytes
 	}
 	return func(yield func(Source) bool) {
 		unreadable := func(file string, err error) error {

@@ -114,9 +114,9 @@ func TestEvaluate(t *testing.T) {
 					engine.ValidateOptions{FieldValidation: engine.FieldValidationStrict, CompleteMetadata: true})
 			}) {
 			if a.Err != nil {
-				got = append(got, FileNames(a.CRDs)+": "+a.Err.Error())
+				got = append(got, a.Files()+": "+a.Err.Error())
 			} else {
-				got = append(got, fmt.Sprintf("%s: %t", FileNames(a.CRDs), a.Verdict.Allowed))
+				got = append(got, fmt.Sprintf("%s: %t", a.Files(), a.Verdict.Allowed))
 			}
 		}
 		if !slices.Equal(got, tc.want) {
@@ -180,9 +180,7 @@ func TestClassify(t *testing.T) {
 func TestSet(t *testing.T) {
 	text := crdText("A", []string{"v1"}, "a")
 	read := func(text string, given bool) *File {
-		s := TextSource("c.yaml", "c.yaml", []byte(text))
-		s.Given = given
-		return Load(t.Context(), s, nil)
+		return Parse(Source{Name: "c.yaml", Path: "c.yaml", Given: given}, []byte(text), 0)
 	}
 	w := &Workspace{}
 	first := read(text, true)
@@ -225,19 +223,19 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-func TestReadBounded(t *testing.T) {
+func TestSizes(t *testing.T) {
 	text := strings.Repeat("x", 3<<20)
 	for _, size := range []int64{0, 1, int64(len(text))} {
-		got, err := ReadBounded(t.Context(), strings.NewReader(text), size, int64(len(text)))
+		got, err := readBounded(t.Context(), strings.NewReader(text), size, int64(len(text)))
 		if err != nil || string(got) != text {
 			t.Errorf("size %d: %d bytes, %v", size, len(got), err)
 		}
-		if _, err = ReadBounded(t.Context(), strings.NewReader(text), size, int64(len(text))-1); err == nil {
+		if _, err = readBounded(t.Context(), strings.NewReader(text), size, int64(len(text))-1); err == nil {
 			t.Errorf("size %d: a longer text is read", size)
 		}
 	}
 	failed := errors.New("failed")
-	if _, err := ReadBounded(t.Context(), readerFunc(func([]byte) (int, error) { return 0, failed }), 0, 1); !errors.Is(err, failed) {
+	if _, err := readBounded(t.Context(), readerFunc(func([]byte) (int, error) { return 0, failed }), 0, 1); !errors.Is(err, failed) {
 		t.Error(err)
 	}
 }

@@ -74,12 +74,13 @@ func (a *admission) candidates(ctx context.Context, o *outcome) (crds []*workspa
 		}
 	default:
 		crds, err := a.workspace.Candidates(ctx, w.apiVersion, w.kind, w.Path())
-		switch without := errors.As(err, new(*workspace.WithoutCRDError)); {
+		var missing *workspace.WithoutCRDError
+		switch without := errors.As(err, &missing); {
 		case err == nil:
 			return crds, true
 		case without && w.apiVersion == "v1" && w.kind == "List":
 			o.fail(workspace.ClassUnreadable, errors.New("the field items of the List is missing or not a list"))
-		case without && workspace.IsBuiltIn(w.apiVersion):
+		case without && missing.BuiltIn:
 			o.Class = workspace.ClassBuiltIn
 		case without && a.registered():
 			return []*workspace.CRD{nil}, true
@@ -203,7 +204,7 @@ func (a *admission) finish(o *outcome) {
 		o.answers = nil
 		o.fail(workspace.ClassWithoutCRD, err)
 	case err == nil && a.command.Repository:
-		if skip := workspace.Placeholders(w.Manifest, o.answers[0].Verdict); skip.Kind != "" {
+		if skip := w.SkipRejected(o.answers[0].Verdict); skip.Kind != "" {
 			o.answers = nil
 			o.skip(skip.Kind, skip.Reason)
 		}

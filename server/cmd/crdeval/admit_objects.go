@@ -55,7 +55,7 @@ func (p *objectsPrinter) close(t *tally) (err error) {
 		}
 		text, err := report.YAML(object)
 		if err != nil {
-			return fmt.Errorf("%s: %w", o.write.Where(), err)
+			return fmt.Errorf("%s: %w", where(o.write.Manifest), err)
 		}
 		if i > 0 {
 			text = append([]byte("---\n"), text...)
@@ -80,7 +80,7 @@ func (p *objectsPrinter) tables() error {
 			order = append(order, of)
 		}
 		rows[of] = append(rows[of], o)
-		stored, _ := workspace.IdentityOf(engine.JSON(o.object()), engine.Limits{}) // the manifest may have no namespace
+		stored := workspace.New(engine.JSON(o.object())) // the manifest may have no namespace
 		if stored.Namespace != "" {
 			namespaces[stored.Namespace] = true
 		}
@@ -117,7 +117,7 @@ func (p *objectsPrinter) table(of typeMeta, list []*outcome, options publish.Tex
 		}
 		var err error
 		if objects[i], err = jsonpatch.MergePatch(objects[i], creation); err != nil { // these have an age, too
-			return nil, fmt.Errorf("%s: %w", o.write.Where(), err)
+			return nil, fmt.Errorf("%s: %w", where(o.write.Manifest), err)
 		}
 	}
 	table, err := p.a.table(p.ctx, list[0].crd(), workspace.VersionOf(of.apiVersion), objects, p.command.now)
@@ -139,7 +139,7 @@ func (p *objectsPrinter) selectObjects() error {
 		}
 		matches, err := p.a.matching(p.ctx, first.crd(), workspace.VersionOf(first.write.apiVersion), p.command.FieldSelector, objects)
 		if err != nil {
-			return fmt.Errorf("%s: %w", first.write.Where(), err)
+			return fmt.Errorf("%s: %w", where(first.write.Manifest), err)
 		}
 		for i, match := range matches {
 			if match {

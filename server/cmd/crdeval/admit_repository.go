@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/crdeval/crdeval/server/cmd/crdeval/input"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/repository"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/terminal"
 )
 
 // readRepository reads the CRDs in the other files of the git repositories that contain the files of the run: kinds
@@ -27,13 +29,14 @@ func (a *admission) readRepository(ctx context.Context, files input.Reader, read
 	var others []*workspace.File
 	for f := range files.Files(ctx, a.command.otherRoots()...) {
 		if ctx.Err() != nil {
-			return workspace.ErrInterrupted
+			return input.ErrInterrupted
 		}
 		if a.base != nil {
 			a.base.note(f)
 		}
 		f.CRDs = slices.DeleteFunc(f.CRDs, func(c *workspace.CRD) bool {
-			return a.hasCRD(ctx, c.Group+"/", c.ObjectKind, f.Path)
+			_, err := a.workspace.Candidates(ctx, c.Group+"/", c.ObjectKind, f.Path)
+			return err == nil // another one applies
 		})
 		if !known[f.Path] && len(f.CRDs) > 0 {
 			others = append(others, f)
@@ -54,18 +57,16 @@ func (a *admission) readRepository(ctx context.Context, files input.Reader, read
 	return nil
 }
 
-// hasCRD reports whether an accepted CRD applies to the objects of a kind in a file.
-func (a *admission) hasCRD(ctx context.Context, apiVersion, kind, file string) bool {
-	_, err := a.workspace.Candidates(ctx, apiVersion, kind, file)
-	return err == nil
-}
-
 // lacksCRD reports whether files have an object of a custom resource without an accepted CRD.
 func (a *admission) lacksCRD(ctx context.Context, read []*workspace.File) bool {
 	return slices.ContainsFunc(read, func(f *workspace.File) bool {
 		return slices.ContainsFunc(f.Manifests, func(m *workspace.Manifest) bool {
-			return m.Err == nil && m.IsTyped() && m.AsCRD() == nil && !workspace.IsBuiltIn(m.APIVersion) &&
-				!a.hasCRD(ctx, m.APIVersion, m.Kind, f.Path)
+			if m.Err != nil || !m.IsTyped() || m.AsCRD() != nil {
+				return false
+			}
+			_, err := a.workspace.Candidates(ctx, m.APIVersion, m.Kind, f.Path)
+			var missing *workspace.WithoutCRDError
+			return err != nil && (!errors.As(err, &missing) || !missing.BuiltIn)
 		})
 	})
 }
@@ -113,7 +114,7 @@ func (a *admission) reportDeleted(env environment) error {
 		name := strings.TrimPrefix(f.Path, a.base.path("")+"/")
 		p := report.New(env.stdout, a.command.Output, program("admit"))
 		if p == nil || a.command.Output != "github" {
-			fmt.Fprintf(env.stderr, "warning: %s: %s\n", workspace.OneLine(name), text)
+			fmt.Fprintf(env.stderr, "warning: %s: %s\n", terminal.OneLine(name), text)
 			continue
 		}
 		problem := report.Problem{File: filepath.Join(a.base.root, filepath.FromSlash(name)), Level: report.LevelWarning,

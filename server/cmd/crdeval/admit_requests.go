@@ -90,14 +90,14 @@ func (w *writer) write(m *workspace.Manifest) *write {
 	if len(old) > 1 && !scale {
 		if old = sameFile(old, m); len(old) != 1 {
 			out.err = fmt.Errorf("duplicate object: %s is in several files of --old, but not in exactly one whose path ends with %s",
-				m.Title(), m.File)
+				titleOf(m), m.File)
 			return out
 		}
 	}
 	switch {
 	case len(old) > 1:
 		out.err = fmt.Errorf("the Scale of %s may belong to %s or to %s: use separate runs with --old",
-			m.Name, old[0].Where(), old[1].Where())
+			m.Name, where(old[0]), where(old[1]))
 	case len(old) == 1:
 		out.old, out.apiVersion, out.kind = old[0], old[0].APIVersion, old[0].Kind
 		if !scale {
@@ -112,7 +112,7 @@ func (w *writer) write(m *workspace.Manifest) *write {
 // create makes the write a creation, with a warning why the old object, or the document that may be it, cannot be used.
 func (w *write) create(old *workspace.Manifest, err error) {
 	w.old = nil
-	place := old.ErrorAt(placeOf(err, old))
+	place := failurePlace(old, err)
 	w.warnings = append(w.warnings, engine.Warning{Type: engine.TypeNotice, Text: fmt.Sprintf(
 		"the object is checked as a creation, because its old version in %s cannot be used: %s", place, err)})
 }

@@ -73,11 +73,11 @@ func (c *admitCommand) admit(ctx context.Context, env environment) error {
 	}
 	for _, m := range w.unreadable {
 		fmt.Fprintf(env.stderr, "warning: %s: --old: the document cannot be read, so writes of its objects are creations: %s\n",
-			m.ErrorAt(placeOf(m.Err, m)), workspace.OneLine(m.Err.Error()))
+			failurePlace(m, m.Err), terminal.OneLine(m.Err.Error()))
 	}
 	if len(c.Old) > 0 && len(w.existing) == 0 {
 		fmt.Fprintf(env.stderr, "warning: --old %s has no object with a name: all writes are creations\n",
-			workspace.OneLine(strings.Join(c.Old, ", ")))
+			terminal.OneLine(strings.Join(c.Old, ", ")))
 	}
 	meter := terminal.NewMeter(c.Progress, unescaped(env.stderr), len(a.writes))
 	env.stdout = meter.Above(env.stdout)
@@ -121,7 +121,7 @@ func (a *admission) read(ctx context.Context, files input.Reader, w *writer) err
 	for f := range files.Files(ctx, a.command.Files...) {
 		switch {
 		case ctx.Err() != nil:
-			return workspace.ErrInterrupted
+			return input.ErrInterrupted
 		case f.Err != nil && a.given[f.Path], a.command.AllowEmpty && errors.Is(f.Err, input.ErrNoFile):
 		case f.Err != nil:
 			failed = append(failed, f)
@@ -168,7 +168,7 @@ func (a *admission) readGiven(ctx context.Context, files input.Reader, name stri
 		a.given[f.Path] = f.Path != ""
 		switch {
 		case ctx.Err() != nil:
-			return workspace.ErrInterrupted
+			return input.ErrInterrupted
 		case f.Err != nil && f.Name == name:
 			return fmt.Errorf("%s: %w", f.Name, f.Err)
 		case f.Err != nil:
@@ -190,7 +190,7 @@ func (a *admission) readGiven(ctx context.Context, files input.Reader, name stri
 	}
 	a.compileAhead(ctx)
 	if !found {
-		return fmt.Errorf("%s has no CustomResourceDefinition", workspace.OneLine(download.WithoutSecrets(name)))
+		return fmt.Errorf("%s has no CustomResourceDefinition", terminal.OneLine(download.WithoutSecrets(name)))
 	}
 	return nil
 }
@@ -279,7 +279,7 @@ func (a *admission) run(ctx context.Context, report func(*outcome) error) error 
 		return of
 	}) {
 		if ctx.Err() != nil {
-			return workspace.ErrInterrupted
+			return input.ErrInterrupted
 		}
 		if of.err != nil {
 			return of.err

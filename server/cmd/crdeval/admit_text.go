@@ -10,6 +10,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/rules"
 	"github.com/crdeval/crdeval/engine/workspace"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/terminal"
 	"github.com/crdeval/crdeval/server/editor/diagnosis"
 )
 
@@ -32,9 +33,9 @@ func (p jsonPrinter) object(o *outcome) error {
 func (p jsonPrinter) close(t *tally) error {
 	for _, f := range t.files {
 		line := struct {
-			workspace.Location
+			documentID
 			Skipped string `json:"skipped"`
-		}{workspace.Location{File: f.Name}, f.Skip.Kind + ": " + f.Skip.Reason}
+		}{documentID{File: f.Name}, f.Skip.Kind + ": " + f.Skip.Reason}
 		if err := json.NewEncoder(p.w).Encode(line); err != nil {
 			return err
 		}
@@ -60,21 +61,21 @@ func (p *textPrinter) object(o *outcome) error {
 	case o.Skipped != "" && p.command.Verbose:
 		fmt.Fprintf(&b, "%s: %s: skipped: %s\n", o.line(), o.title(), messageText(o.Skipped))
 	case o.Class == workspace.ClassBuiltIn && p.command.Verbose:
-		fmt.Fprintf(&b, "%s: %s: not checked: %s is a built-in kind\n", o.line(), o.title(), workspace.OneLine(o.Kind))
+		fmt.Fprintf(&b, "%s: %s: not checked: %s is a built-in kind\n", o.line(), o.title(), terminal.OneLine(o.Kind))
 	case o.Skipped != "", o.Class == workspace.ClassBuiltIn:
 	case o.err != nil && o.Number == 0: // a file
-		fmt.Fprintf(&b, "%s: error: %s\n", workspace.OneLine(o.File), messageText(o.Error))
+		fmt.Fprintf(&b, "%s: error: %s\n", terminal.OneLine(o.File), messageText(o.Error))
 	case o.failure() != nil && len(o.answers) < 2 && p.listed(o):
 		fmt.Fprintf(&b, "%s: %s: error: %s\n", o.line(), o.title(), messageText(o.failure().Error()))
 	case o.failure() != nil && len(o.answers) < 2:
 	case len(o.answers) > 1:
 		fmt.Fprintf(&b, "%s: %s: error: %v\n", o.line(), o.title(), errDiffering)
 		for i := range o.answers {
-			p.answer(&b, o, &o.answers[i], "  with the CRD in "+workspace.FileNames(o.answers[i].CRDs)+": ", "  ")
+			p.answer(&b, o, &o.answers[i], "  with the CRD in "+o.answers[i].Files()+": ", "  ")
 		}
 	case quiet && o.allowed() && len(o.verdict().Warnings) == 0 && len(o.answers[0].CRDs) == 1:
 	default:
-		p.answer(&b, o, &o.answers[0], fmt.Sprintf("%s: %s: ", o.write.Where(), o.title()), "")
+		p.answer(&b, o, &o.answers[0], fmt.Sprintf("%s: %s: ", where(o.write.Manifest), o.title()), "")
 		p.sameAnswers(&b, o)
 	}
 	if b.Len() == 0 {
@@ -92,21 +93,20 @@ func (p *textPrinter) listed(o *outcome) bool {
 }
 
 // line returns the file and the line of an object.
-func (o *outcome) line() string { return o.write.ErrorAt(o.onLine(), o.Column) }
+func (o *outcome) line() string { return errorPlace(o.write.Manifest, o.onLine(), o.Column) }
 
 // sameAnswers says once that several CRDs apply to objects.
 func (p *textPrinter) sameAnswers(b *bytes.Buffer, o *outcome) {
-	crds := o.answers[0].CRDs
-	if len(crds) < 2 {
+	if len(o.answers[0].CRDs) < 2 {
 		return
 	}
-	files := workspace.FileNames(crds)
+	files := o.answers[0].Files()
 	if !p.several[files] {
 		if p.several == nil {
 			p.several = map[string]bool{}
 		}
 		p.several[files] = true
-		fmt.Fprintf(b, "  warning: several CRDs apply to %s, with the same answer: %s\n", workspace.OneLine(o.Kind), files)
+		fmt.Fprintf(b, "  warning: several CRDs apply to %s, with the same answer: %s\n", terminal.OneLine(o.Kind), files)
 	}
 }
 
@@ -133,10 +133,10 @@ func (p *textPrinter) answer(b *bytes.Buffer, o *outcome, a *workspace.Answer, b
 			if !v.Allowed || len(v.Warnings) > 0 {
 				break // they are in the findings
 			}
-			fmt.Fprintf(b, "%s  %s: removed: %s\n", indent, o.positionText(c.Position), workspace.OneLine(c.Path))
+			fmt.Fprintf(b, "%s  %s: removed: %s\n", indent, o.positionText(c.Position), terminal.OneLine(c.Path))
 		}
 		for _, c := range v.Defaulted {
-			fmt.Fprintf(b, "%s  defaulted: %s: %s\n", indent, workspace.OneLine(c.Path), c.Value)
+			fmt.Fprintf(b, "%s  defaulted: %s: %s\n", indent, terminal.OneLine(c.Path), c.Value)
 		}
 	}
 	for i := range v.Traces {
@@ -159,18 +159,18 @@ func (p *textPrinter) finding(b *bytes.Buffer, o *outcome, f *diagnosis.Finding,
 		fmt.Fprintf(b, "%s  %s: warning: %s\n", indent, at, messageText(f.Text()))
 	}
 	if f.Hint != nil {
-		fmt.Fprintf(b, "%s    hint: %s\n", indent, workspace.OneLine(f.Hint.Text))
+		fmt.Fprintf(b, "%s    hint: %s\n", indent, terminal.OneLine(f.Hint.Text))
 	}
 }
 
 // positionText formats a position like a compiler; nil is the position of the object.
 func (o *outcome) positionText(p *engine.Position) string {
-	file := workspace.OneLine(o.File)
+	file := terminal.OneLine(o.File)
 	switch {
 	case p == nil:
 		return fmt.Sprintf("%s:%d", file, o.onLine())
 	case o.patchName != "":
-		file = workspace.OneLine(o.patchName)
+		file = terminal.OneLine(o.patchName)
 	}
 	return fmt.Sprintf("%s:%d:%d", file, p.Line, p.Column)
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/repository"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/terminal"
 )
 
 // baseline has the files that changed since a commit, as they were then: the merge base of HEAD and --base.
@@ -45,7 +46,7 @@ func readBaseline(ctx context.Context, c *admitCommand) (*baseline, error) {
 	commit, err := b.git(ctx, nil, "merge-base", "--end-of-options", c.Base, "HEAD")
 	if err != nil {
 		return nil, fmt.Errorf("--base: there is no merge base of HEAD and %s: name a commit, and fetch its history, "+
-			"such as with fetch-depth: 0 (%w)", workspace.OneLine(c.Base), err)
+			"such as with fetch-depth: 0 (%w)", terminal.OneLine(c.Base), err)
 	}
 	b.commit = strings.TrimSpace(string(commit))
 	diff, err := b.git(ctx, nil, "diff", "--raw", "-z", "--no-abbrev", "--find-renames", b.commit, "--")
@@ -111,7 +112,7 @@ func (b *baseline) checkFiles(names []string) error {
 	for _, name := range names {
 		relative, err := filepath.Rel("/"+b.path(""), "/"+b.realPath(repository.PathOf(name)))
 		if name == "-" || err != nil || !filepath.IsLocal(relative) {
-			return fmt.Errorf("--base: %s is not in the repository %s", workspace.OneLine(name), workspace.OneLine(b.root))
+			return fmt.Errorf("--base: %s is not in the repository %s", terminal.OneLine(name), terminal.OneLine(b.root))
 		}
 	}
 	return nil
@@ -159,7 +160,7 @@ func (b *baseline) read(ctx context.Context, list []blob) error {
 	for _, of := range list {
 		text, err := nextObject(in)
 		if err != nil {
-			return fmt.Errorf("--base: %s in %s: %w", workspace.OneLine(of.name), b.commit, err)
+			return fmt.Errorf("--base: %s in %s: %w", terminal.OneLine(of.name), b.commit, err)
 		}
 		name := of.name + " in " + b.commit[:min(len(b.commit), 12)]
 		f := b.oldFile(workspace.Parse(workspace.Source{Name: name, Path: b.path(of.name)}, text, 0), of.link)
@@ -205,7 +206,7 @@ func (b *baseline) git(ctx context.Context, stdin io.Reader, arguments ...string
 	out, err := c.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		reason := cmp.Or(strings.TrimSpace(string(exit.Stderr)), exit.Error())
-		err = fmt.Errorf("git %s: %s", arguments[2], workspace.OneLine(reason))
+		err = fmt.Errorf("git %s: %s", arguments[2], terminal.OneLine(reason))
 	}
 	if len(out) > maxBaseBytes {
 		err = fmt.Errorf("--base: the changed files have more than %d MiB", maxBaseBytes>>20)

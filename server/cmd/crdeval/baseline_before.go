@@ -1,6 +1,8 @@
 package main
 
 import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"cmp"
 	"io/fs"
 	"maps"
@@ -113,7 +115,7 @@ func (b *baseline) key(m *workspace.Manifest) key {
 	case crd.IsFragment():
 		return key{}
 	}
-	return key{group: workspace.CRDGroup, kind: workspace.CRDKind, name: m.Name}
+	return key{group: apiextensionsv1.GroupName, kind: workspace.CRDKind, name: m.Name}
 }
 
 // before returns an object or a CRD before the changes, nil if it is new: the one in the same file, or else in the file

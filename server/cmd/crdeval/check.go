@@ -1,6 +1,8 @@
 package main
 
 import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"cmp"
 	"context"
 	"errors"
@@ -92,7 +94,7 @@ func (c *checkCommand) check(ctx context.Context, env environment) error {
 	}
 	for _, crd := range old {
 		if j := with.registerCRD(ctx, crd, registration{adopts: true}); j.Error != "" {
-			return fmt.Errorf("%s: %s", crd.ErrorAt(j.Line, j.Column), j.Error)
+			return fmt.Errorf("%s: %s", errorPlace(crd, j.Line, j.Column), j.Error)
 		}
 	}
 	total := tally{skipped: map[string]int{}}
@@ -105,7 +107,7 @@ func (c *checkCommand) check(ctx context.Context, env environment) error {
 	for f := range files.Given(ctx, c.Files...) {
 		if total.skip(f); f.Err != nil {
 			total.unreadable = append(total.unreadable, f)
-			j := newReport(&workspace.Manifest{Err: f.Err, Location: workspace.Location{File: f.Name}})
+			j := newReport(&workspace.Manifest{Err: f.Err, File: f.Name})
 			j.Error = f.Err.Error()
 			if err := out.crd(j); err != nil {
 				return err
@@ -164,15 +166,15 @@ func (c *checkCommand) document(ctx context.Context, with registrar, s *workspac
 	switch other := s.Err == nil && s.Kind != workspace.CRDKind; {
 	case c.skipReason(s) != "":
 		j.skip(s.Kind, c.skipReason(s))
-	case other && workspace.GroupOf(s.APIVersion) == crdGroup && s.Kind != "":
-		j.Error = fmt.Sprintf("there is no kind %s in group %s: did you mean %s?", s.Kind, crdGroup, workspace.CRDKind)
+	case other && workspace.GroupOf(s.APIVersion) == apiextensionsv1.GroupName && s.Kind != "":
+		j.Error = fmt.Sprintf("there is no kind %s in group %s: did you mean %s?", s.Kind, apiextensionsv1.GroupName, workspace.CRDKind)
 	case other && c.SkipOtherKinds && (s.Kind != "" || s.APIVersion == ""):
 		j.skip(s.Kind, notACRD(s))
 	case other && s.Kind != "":
 		j.Error = notACRD(s) + ": remove it, or use --skip-other-kinds"
 	case other && s.APIVersion == "":
 		j.Error = fmt.Sprintf("the document has no apiVersion and no kind: add apiVersion %s/v1 and kind %s, remove the document, "+
-			"or use --skip-other-kinds", crdGroup, workspace.CRDKind)
+			"or use --skip-other-kinds", apiextensionsv1.GroupName, workspace.CRDKind)
 	case s.AsCRD() != nil && s.AsCRD().IsFragment() && c.Repository && !c.names(s.File):
 		j.skip(string(workspace.ClassFragment), "the CustomResourceDefinition has no group, kind or versions")
 	case s.Err != nil && c.Repository && !s.MayBeObject():
@@ -190,9 +192,6 @@ func (c *checkCommand) document(ctx context.Context, with registrar, s *workspac
 
 // names reports whether a file is named in the arguments, not only the folder that has it.
 func (c *checkCommand) names(file string) bool { return slices.Contains(c.Files, file) }
-
-// crdGroup is the API group of CRDs.
-const crdGroup = "apiextensions.k8s.io"
 
 // notACRD describes the kind of a document.
 func notACRD(s *workspace.Manifest) string {

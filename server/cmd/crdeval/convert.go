@@ -113,7 +113,7 @@ func (c *convertCommand) Run(ctx context.Context, env environment) error {
 	for _, s := range slices.Concat(crds, rules) {
 		j := v.add(ctx, s)
 		if ctx.Err() != nil { // it is not the reason of a rejection
-			return workspace.ErrInterrupted
+			return input.ErrInterrupted
 		}
 		if total.crd(j); j.Error != "" || !j.Accepted {
 			if err := j.print(env.stderr); err != nil {
@@ -124,7 +124,7 @@ func (c *convertCommand) Run(ctx context.Context, env environment) error {
 	first := true
 	for batch := range slices.Chunk(objects, maxBatch) {
 		if ctx.Err() != nil {
-			return workspace.ErrInterrupted
+			return input.ErrInterrupted
 		}
 		results, err := v.convertAll(ctx, c.To, batch)
 		if err != nil {
@@ -151,7 +151,7 @@ func (c *convertCommand) Run(ctx context.Context, env environment) error {
 // print counts and prints a result. first is true until an object is printed.
 func (c *convertCommand) print(env environment, total *tally, r *conversion, first bool) error {
 	text, skipped := "", ""
-	switch at := fmt.Sprintf("%s:%d: %s", r.File, r.Line(), r.Title()); {
+	switch at := fmt.Sprintf("%s:%d: %s", r.File, r.Line(), titleOf(r.Manifest)); {
 	case r.skipped:
 		if skipped = r.err.Error(); c.Verbose {
 			text = fmt.Sprintf("%s: skipped: %s\n", at, skipped)
@@ -162,7 +162,7 @@ func (c *convertCommand) print(env environment, total *tally, r *conversion, fir
 			text = fmt.Sprintf("%s: not converted:\n%s", at, reasons)
 		}
 	case r.err != nil:
-		at = fmt.Sprintf("%s: %s", r.ErrorAt(placeOf(r.err, r.Manifest)), r.Title())
+		at = fmt.Sprintf("%s: %s", failurePlace(r.Manifest, r.err), titleOf(r.Manifest))
 		text = fmt.Sprintf("%s: error: %s\n", at, r.err)
 	}
 	failure := ""
@@ -178,7 +178,7 @@ func (c *convertCommand) print(env environment, total *tally, r *conversion, fir
 	}
 	out, err := c.format(r.object, first)
 	if err != nil {
-		return fmt.Errorf("%s: %w", r.Where(), err)
+		return fmt.Errorf("%s: %w", where(r.Manifest), err)
 	}
 	_, err = env.stdout.Write(out)
 	return err
@@ -284,7 +284,7 @@ func (v *converter) describe(r *conversion) {
 			r.err = fmt.Errorf("%w; %s has the versions %s", e, crd.Name, strings.Join(crd.source.AsCRD().VersionNames(), ", "))
 		}
 	case engine.ReasonConversionFailed, engine.ReasonConversionUnavailable:
-		if text, found := strings.CutPrefix(e.Message, r.Title()+": "); found {
+		if text, found := strings.CutPrefix(e.Message, titleOf(r.Manifest)+": "); found {
 			r.err = errors.New(text) // the object is already named
 		}
 		r.rejected = true
@@ -304,7 +304,7 @@ func noCRD(given []*crdReport, apiVersion, kind string) (otherKind bool, err err
 		}
 		otherKind = false
 		if crd.ObjectKind == kind {
-			return false, fmt.Errorf("its CRD in %s could not be used: see its report", j.source.Where())
+			return false, fmt.Errorf("its CRD in %s could not be used: see its report", where(j.source))
 		}
 		w.Set(crd.In)
 	}

@@ -50,7 +50,7 @@ func (c *convertCommand) validateCheck() error {
 
 // rulesReport is what is known about the conversion rules of a CRD.
 type rulesReport struct {
-	workspace.Location
+	documentID
 	Line       int             `json:"line,omitempty"` // of the rules, or of their error
 	Name       string          `json:"name,omitempty"` // of the CRD
 	Accepted   bool            `json:"accepted"`       // the rules fit, and all laws hold or are excepted
@@ -129,7 +129,7 @@ func (c *convertCommand) runCheck(ctx context.Context, env environment) error {
 		case s.Conversion:
 			rules = append(rules, s)
 		case s.Err != nil:
-			return fmt.Errorf("%s: %w", s.ErrorAt(placeOf(s.Err, s)), s.Err)
+			return fmt.Errorf("%s: %w", failurePlace(s, s.Err), s.Err)
 		case s.Kind == workspace.CRDKind:
 			crds = append(crds, s)
 		}
@@ -142,7 +142,7 @@ func (c *convertCommand) runCheck(ctx context.Context, env environment) error {
 	for _, crd := range crds {
 		j := l.registerCRD(ctx, crd, registration{adopts: crd.AsCRD().Established})
 		if j.Error != "" {
-			return fmt.Errorf("%s: %s", crd.ErrorAt(j.Line, j.Column), j.Error)
+			return fmt.Errorf("%s: %s", errorPlace(crd, j.Line, j.Column), j.Error)
 		}
 		if rejected[crd.Name] = !j.Accepted; j.Accepted {
 			continue
@@ -154,7 +154,7 @@ func (c *convertCommand) runCheck(ctx context.Context, env environment) error {
 	failed, broken := 0, false
 	out := report.New(env.stdout, c.Output, program("convert"))
 	for _, s := range rules {
-		r := &rulesReport{Location: s.Location, Line: s.Line(), Name: s.CRD, source: s}
+		r := &rulesReport{documentID: documentIDOf(s), Line: s.Line(), Name: s.CRD, source: s}
 		switch crd := l.catalog.Named(r.Name); {
 		case r.Name == "":
 			r.Error = "crd must be the name of the CRD, such as crontabs.example.com"
@@ -208,7 +208,7 @@ func (c *convertCommand) checkRules(ctx context.Context, r *rulesReport, existin
 		laws, err = convert.Test(ctx, d, c.Objects, c.Seed)
 	}
 	if ctx.Err() != nil {
-		return workspace.ErrInterrupted
+		return input.ErrInterrupted
 	}
 	if err != nil {
 		err = localError(ctx, err)
@@ -282,7 +282,7 @@ func (r *rulesReport) print(w io.Writer) error {
 	case r.Accepted:
 		verdict = "accepted"
 	}
-	fmt.Fprintf(&b, "%s: %s: conversion rules: %s\n", r.source.Where(), r.Name, verdict)
+	fmt.Fprintf(&b, "%s: %s: conversion rules: %s\n", where(r.source), r.Name, verdict)
 	for _, v := range r.Violations {
 		at := r.File
 		if v.Line > 0 {

@@ -60,7 +60,7 @@ func notesText(r *conversion) string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s:%d: %s: converted with warnings:\n", r.File, r.Line(), r.Title())
+	fmt.Fprintf(&b, "%s:%d: %s: converted with warnings:\n", r.File, r.Line(), titleOf(r.Manifest))
 	for _, n := range r.notes {
 		fmt.Fprintf(&b, "  %swarning: %s\n", n.in(r.Manifest), messageText(n.text))
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/atomicfile"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/download"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/input"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/terminal"
 )
 
 type crdsCommand struct {
@@ -85,7 +87,7 @@ func (c *configFile) listSources(env environment) error {
 		state, err := s.state()
 		complete = complete && err == nil
 		line := fmt.Sprintf("%-10s %s %s", state, s.file, download.WithoutSecrets(s.url))
-		if _, err := fmt.Fprintln(env.stdout, workspace.OneLine(line)); err != nil {
+		if _, err := fmt.Fprintln(env.stdout, terminal.OneLine(line)); err != nil {
 			return err
 		}
 	}
@@ -104,14 +106,14 @@ func (c *configFile) pull(ctx context.Context, env environment, reader *download
 	}
 	digests, failed := map[*crdURL]string{}, []error(nil)
 	for _, s := range c.sources.list {
-		name := workspace.OneLine(download.WithoutSecrets(s.url))
+		name := terminal.OneLine(download.WithoutSecrets(s.url))
 		if _, err := s.state(); err == nil {
 			fmt.Fprintf(env.stdout, "%s: unchanged\n", name)
 			continue
 		}
 		sum, err := s.fetch(ctx, reader)
 		if ctx.Err() != nil {
-			return workspace.ErrInterrupted
+			return input.ErrInterrupted
 		}
 		if err != nil {
 			failed = append(failed, fmt.Errorf("%s:%d: %s: %w", c.name, s.line, name, err))
@@ -120,7 +122,7 @@ func (c *configFile) pull(ctx context.Context, env environment, reader *download
 		if s.sha256 == "" {
 			digests[s] = sum
 		}
-		fmt.Fprintf(env.stdout, "%s: wrote %s\n", name, workspace.OneLine(s.file))
+		fmt.Fprintf(env.stdout, "%s: wrote %s\n", name, terminal.OneLine(s.file))
 	}
 	if len(digests) > 0 {
 		failed = append(failed, c.writeDigests(digests))

@@ -12,6 +12,7 @@ import (
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/input"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/terminal"
 )
 
 type diffCommand struct {
@@ -66,7 +67,7 @@ func (c *diffCommand) Run(ctx context.Context, env environment) error {
 	}
 	if len(c.Objects) > 0 && len(objects) == 0 {
 		fmt.Fprintf(env.stderr, "warning: --objects %s has no object: nothing is replayed\n",
-			printable([]byte(workspace.OneLine(strings.Join(c.Objects, ", ")))))
+			printable([]byte(terminal.OneLine(strings.Join(c.Objects, ", ")))))
 	}
 	compared, err := c.compare(ctx, files, objects)
 	if err != nil {
@@ -147,7 +148,7 @@ func (c *diffCommand) compare(ctx context.Context, files input.Reader, objects [
 	}
 	for _, o := range old {
 		if name := o.Name; !c.Partial && !found[name] {
-			all = append(all, &difference{Name: name, Old: o.Where(), New: c.Files[1], Deleted: true, old: o})
+			all = append(all, &difference{Name: name, Old: where(o), New: c.Files[1], Deleted: true, old: o})
 		}
 	}
 	return all, nil
@@ -158,10 +159,10 @@ func (c *diffCommand) compare(ctx context.Context, files input.Reader, objects [
 func (c *diffCommand) pair(
 	ctx context.Context, with comparer, o, n *workspace.Manifest, objects []*workspace.Manifest,
 ) (*difference, error) {
-	d := &difference{Name: n.Name, New: n.Where(), old: o, new: n, searched: c.Tries > 0}
+	d := &difference{Name: n.Name, New: where(n), old: o, new: n, searched: c.Tries > 0}
 	crd := n
 	if o != nil {
-		d.Old, crd = o.Where(), o
+		d.Old, crd = where(o), o
 	}
 	d.kind = crd.AsCRD().ObjectKind
 	of := &comparison{old: o, new: n, tries: int(c.Tries), crd: c.CRD, revision: c.Revision}

@@ -61,7 +61,7 @@ type difference struct {
 
 // replayed is the result for an object under both CRDs.
 type replayed struct {
-	workspace.Location
+	documentID
 	Line      int                             `json:"line"`
 	Name      string                          `json:"name"`
 	Namespace string                          `json:"namespace,omitempty"`
@@ -84,7 +84,7 @@ func (d *difference) take(a *crdevalv1.DiffCrdResponse) {
 
 func replayedOf(o *workspace.Manifest, r *crdevalv1.ReplayResult) replayed {
 	out := replayed{
-		Location: o.Location, Line: o.Line(), Name: o.Name, Namespace: o.Namespace,
+		documentID: documentIDOf(o), Line: o.Line(), Name: o.Name, Namespace: o.Namespace,
 		Result: inREST[*crdevalv1.ReplayResult]{r},
 	}
 	if e := r.GetError(); e != nil {

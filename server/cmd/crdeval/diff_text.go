@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/document"
-	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/terminal"
 )
 
 // print prints the difference as text, the worst changes first. It omits changes below the class from.
@@ -27,11 +27,11 @@ func (d *difference) print(w io.Writer, from crdevalv1.ChangeClass) error {
 }
 
 func (d *difference) printHead(b *bytes.Buffer) {
-	switch name := workspace.OneLine(cmp.Or(d.Name, d.New)); {
+	switch name := terminal.OneLine(cmp.Or(d.Name, d.New)); {
 	case d.Error != "":
-		fmt.Fprintf(b, "%s: error: %s\n", d.failed.ErrorAt(d.Line, 0), messageText(d.Error))
+		fmt.Fprintf(b, "%s: error: %s\n", errorPlace(d.failed, d.Line, 0), messageText(d.Error))
 	case d.Deleted:
-		fmt.Fprintf(b, "%s: breaking: the CRD is not in %s. Deleting a CRD deletes its objects\n", name, workspace.OneLine(d.New))
+		fmt.Fprintf(b, "%s: breaking: the CRD is not in %s. Deleting a CRD deletes its objects\n", name, terminal.OneLine(d.New))
 	case d.Created && d.Diff.message.GetAccepted():
 		fmt.Fprintf(b, "%s: compatible: new CRD\n", name)
 	case d.Diff.message.GetIdentical():
@@ -92,7 +92,7 @@ func (d *difference) printChanges(b *bytes.Buffer, from crdevalv1.ChangeClass) {
 		for _, c := range d.Diff.message.GetChanges() {
 			if c.GetChangeClass() == class {
 				fmt.Fprintf(b, "  %s: %s%s: %s: %s%s\n",
-					d.positionText(c), classNames[class], sides(c), workspace.OneLine(subject(c)), messageText(c.GetMessage()), workspace.OneLine(values(c)))
+					d.positionText(c), classNames[class], sides(c), terminal.OneLine(subject(c)), messageText(c.GetMessage()), terminal.OneLine(values(c)))
 				d.printCounterexample(b, c)
 			}
 		}
@@ -271,7 +271,7 @@ func (r *replayed) print(b *bytes.Buffer, kind string) {
 		text = strings.TrimPrefix(text+": "+r.Error, ": ")
 	}
 	fmt.Fprintf(b, "  %s:%d: %s: %s: %s\n",
-		workspace.OneLine(r.File), r.Line, classNames[r.class()], workspace.OneLine(kind+" "+name), messageText(text))
+		terminal.OneLine(r.File), r.Line, classNames[r.class()], terminal.OneLine(kind+" "+name), messageText(text))
 	known := map[string]bool{}
 	for _, v := range result.GetOldViolations() {
 		known[violationText(v)] = true
@@ -286,7 +286,7 @@ func (r *replayed) print(b *bytes.Buffer, kind string) {
 		if f.GetVersion() != "" {
 			version = " at " + f.GetVersion()
 		}
-		fmt.Fprintf(b, "    %s%s: %s: %s → %s\n", workspace.OneLine(f.GetPath()), version, outcomeName(f.GetOutcome()),
+		fmt.Fprintf(b, "    %s%s: %s: %s → %s\n", terminal.OneLine(f.GetPath()), version, outcomeName(f.GetOutcome()),
 			shortened(f.GetOldValue()), shortened(f.GetNewValue()))
 	}
 	if n := result.GetOmittedDifferences(); n > 0 {

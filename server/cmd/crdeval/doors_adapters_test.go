@@ -257,7 +257,7 @@ func goDoor(t *testing.T, c *doorCase) (list []doorFinding) {
 	t.Helper()
 	ctx, all := t.Context(), &workspace.Workspace{}
 	for name, text := range c.files {
-		f := workspace.Parse(workspace.TextSource(name, name, []byte(text)), []byte(text), 0)
+		f := workspace.Parse(workspace.Source{Name: name, Path: name}, []byte(text), 0)
 		f.Given = name == c.crds
 		all.Set(f)
 	}

@@ -204,7 +204,7 @@ func readDoorCase(t *testing.T, path string, crd []byte) *doorCase {
 			t.Fatal(err)
 		}
 	}
-	c.file = workspace.Parse(workspace.TextSource(c.object, c.object, []byte(c.files[c.object])), []byte(c.files[c.object]), 0)
+	c.file = workspace.Parse(workspace.Source{Name: c.object, Path: c.object}, []byte(c.files[c.object]), 0)
 	c.isCRD = len(c.file.CRDs) > 0
 	return c
 }

@@ -7,11 +7,11 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/crdeval/crdeval/engine/workspace"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/terminal"
 )
 
 // escapeWriter escapes control characters and the commands of CI systems in everything that a command prints. Texts
-// that must have one line pass through workspace.OneLine before. Its methods can be called concurrently.
+// that must have one line pass through terminal.OneLine before. Its methods can be called concurrently.
 type escapeWriter struct {
 	io.Writer
 	escape func(string) string
@@ -87,12 +87,12 @@ func unescaped(w io.Writer) io.Writer {
 func escapeOf(command, output string) func(string) string {
 	switch {
 	case command == "openapi", output == "json", output == "sarif", command == "migrate":
-		return workspace.PrintableJSON
+		return terminal.PrintableJSON
 	case output == "github": // its lines are commands
-		return workspace.Printable
+		return terminal.Printable
 	case command == "admit", command == "check", command == "convert", command == "crds", command == "diff",
 		command == "discover", command == "explain", command == "generate", command == "test":
-		return workspace.PrintableLines
+		return terminal.PrintableLines
 	}
 	return nil
 }

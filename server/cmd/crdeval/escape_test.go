@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/crdeval/crdeval/engine/workspace"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/terminal"
 )
 
 // TestEscapeWriter writes texts in parts: characters and the begin of a line can be in several writes.
@@ -13,7 +13,7 @@ func TestEscapeWriter(t *testing.T) {
 	const want = "a é\\u202e\\u009b\n\\x3a:b ::c\n\n  \\x3a:d:\n:e\\xff\\xe2"
 	for size := 1; size <= len(text); size++ {
 		var out bytes.Buffer
-		w := &escapeWriter{Writer: &out, escape: workspace.PrintableLines}
+		w := &escapeWriter{Writer: &out, escape: terminal.PrintableLines}
 		for rest := text; rest != ""; rest = rest[min(size, len(rest)):] {
 			part := rest[:min(size, len(rest))]
 			if n, err := w.Write([]byte(part)); n != len(part) || err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/catalog"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/input"
 )
 
 // localEvaluator evaluates with the engine in this process.
@@ -79,7 +80,7 @@ func (e *localEvaluator) admit(
 			})
 		}
 		if ctx.Err() != nil {
-			return nil, workspace.ErrInterrupted
+			return nil, input.ErrInterrupted
 		}
 		a.err = localError(ctx, a.err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conversionwebhook"
-	"github.com/crdeval/crdeval/engine/workspace"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/input"
 )
 
 // raiseLimit matches an advice that applies only to Go programs and servers: commands have no flags for limits.
@@ -20,7 +20,7 @@ func localError(ctx context.Context, err error) error {
 		return nil
 	}
 	if ctx.Err() != nil {
-		return workspace.ErrInterrupted
+		return input.ErrInterrupted
 	}
 	e := (*engine.Error)(nil)
 	if !errors.As(err, &e) {

@@ -22,9 +22,9 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/download"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/input"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/terminal"
 	"github.com/crdeval/crdeval/server/commandline"
 )
 
@@ -97,7 +97,7 @@ func programOf(path string) string {
 func run(ctx context.Context, args []string, env environment) (code int) {
 	i := &invocation{env: env, out: &countingWriter{Writer: env.stdout}}
 	i.env.stdout = i.out
-	errs := &escapeWriter{Writer: env.stderr, escape: workspace.PrintableLines}
+	errs := &escapeWriter{Writer: env.stderr, escape: terminal.PrintableLines}
 	defer errs.Flush()
 	i.errs = errs
 	command, err := commandline.Execute(ctx, newRoot(i), args, i.out, errs)
@@ -107,8 +107,8 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 	case errors.Is(err, errRejected):
 		return exitRejected
 	default:
-		if errors.Is(err, workspace.ErrInterrupted) && ctx.Err() != nil {
-			err = workspace.ErrInterrupted // without the file that was being read
+		if errors.Is(err, input.ErrInterrupted) && ctx.Err() != nil {
+			err = input.ErrInterrupted // without the file that was being read
 		}
 		i.reportFailure(command, err)
 		fmt.Fprintf(errs, "crdeval: %v\n%s", err, commandline.Hint(command, err))

@@ -12,6 +12,7 @@ import (
 	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/terminal"
 	"github.com/crdeval/crdeval/server/gateway"
 )
 
@@ -25,7 +26,7 @@ func violationText(v *crdevalv1.Violation) string {
 	if v.GetField() == "" {
 		return messageText(v.GetMessage())
 	}
-	return workspace.OneLine(v.GetField()) + ": " + messageText(v.GetMessage())
+	return terminal.OneLine(v.GetField()) + ": " + messageText(v.GetMessage())
 }
 
 // furtherLine matches the lines of errors in YAML and in CEL expressions after the first one.
@@ -42,7 +43,7 @@ func messageText(message string) string {
 		default:
 			b.WriteString(`\n`)
 		}
-		b.WriteString(workspace.OneLine(line))
+		b.WriteString(terminal.OneLine(line))
 	}
 	return b.String()
 }
@@ -68,7 +69,7 @@ func locateAll(s *workspace.Manifest, lists ...[]*crdevalv1.Violation) {
 
 // positionText formats a position like a compiler. p may be nil.
 func positionText(file string, p *crdevalv1.Position) string {
-	file = workspace.OneLine(file)
+	file = terminal.OneLine(file)
 	if p == nil {
 		return file
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/crdeval/crdeval/engine/workspace"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/input"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/resume"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/terminal"
 )
@@ -147,11 +148,11 @@ func (m *migration) connect(ctx context.Context, crds, rules []*workspace.Manife
 		needed := name == "" || name == m.CRD
 		switch {
 		case ctx.Err() != nil: // it is not the reason of a rejection
-			err = workspace.ErrInterrupted
+			err = input.ErrInterrupted
 		case j.Error == "" && j.Accepted:
 			continue
 		case needed && j.Error != "":
-			err = fmt.Errorf("%s: %s", s.ErrorAt(j.Line, j.Column), j.Error)
+			err = fmt.Errorf("%s: %s", errorPlace(s, j.Line, j.Column), j.Error)
 		case needed:
 			err = errors.Join(j.print(m.env.stderr), errRejected)
 		default:
@@ -176,9 +177,9 @@ func (m *migration) connect(ctx context.Context, crds, rules []*workspace.Manife
 // errNotUsable is the error for objects of a CRD that is rejected, or whose conversion rules are.
 func errNotUsable(s *workspace.Manifest) error {
 	if s.Conversion {
-		return fmt.Errorf("the conversion rules of its CRD in %s were rejected", s.Where())
+		return fmt.Errorf("the conversion rules of its CRD in %s were rejected", where(s))
 	}
-	return fmt.Errorf("its CRD in %s was rejected", s.Where())
+	return fmt.Errorf("its CRD in %s was rejected", where(s))
 }
 
 // findKinds determines the storage versions: those of CRDs in files take precedence over those of the catalog. rejected
@@ -319,7 +320,7 @@ func (m *migration) summarize() {
 	st := m.state
 	var b strings.Builder
 	for _, f := range st.Failed {
-		fmt.Fprintf(&b, "%s: not migrated: %s\n", workspace.OneLine(f.Object), messageText(f.Error))
+		fmt.Fprintf(&b, "%s: not migrated: %s\n", terminal.OneLine(f.Object), messageText(f.Error))
 	}
 	verb := "migrated"
 	if m.inCluster() && !m.Write {

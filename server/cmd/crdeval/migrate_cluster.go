@@ -12,6 +12,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/cluster"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/input"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/resume"
 )
 
@@ -73,12 +74,12 @@ func (m *migration) readCluster(ctx context.Context, cl *cluster.Resource, versi
 	st := m.state
 	for expired := 0; !st.Read; {
 		if ctx.Err() != nil {
-			return workspace.ErrInterrupted
+			return input.ErrInterrupted
 		}
 		p, err := cl.List(ctx, version, st.Continue)
 		switch {
 		case ctx.Err() != nil:
-			return workspace.ErrInterrupted
+			return input.ErrInterrupted
 		case cluster.IsExpired(err) && expired < cluster.MaxAttempts:
 			if expired++; !m.renew(err) {
 				return fmt.Errorf("%s: %w; remove the file of --state to start again", cl.Host, err)
@@ -138,7 +139,7 @@ func (m *migration) migratePage(ctx context.Context, cl *cluster.Resource, versi
 			continue
 		}
 		if ctx.Err() != nil {
-			return workspace.ErrInterrupted
+			return input.ErrInterrupted
 		}
 		switch deleted, err := cl.Write(ctx, version, o); {
 		case err != nil && cluster.IsOutage(err):

@@ -15,6 +15,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/atomicfile"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/input"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/resume"
 )
 
@@ -69,7 +70,7 @@ func (m *migration) readFiles(ctx context.Context) error {
 		}
 		if n++; n <= st.Documents {
 			if n == st.Documents && digest(s) != st.Digest {
-				return fmt.Errorf("the files have changed since the last run: %s is not the object that it migrated last", s.Where())
+				return fmt.Errorf("the files have changed since the last run: %s is not the object that it migrated last", where(s))
 			}
 			_ = m.reserve(s)
 			continue
@@ -94,7 +95,7 @@ func (m *migration) migrateBatch(ctx context.Context, batch []*workspace.Manifes
 		return nil
 	}
 	if ctx.Err() != nil {
-		return workspace.ErrInterrupted
+		return input.ErrInterrupted
 	}
 	if err := m.convertAndWrite(ctx, batch); err != nil {
 		return err
@@ -120,7 +121,7 @@ func (m *migration) convertAndWrite(ctx context.Context, batch []*workspace.Mani
 			}
 		} else if r.object != nil {
 			if err := json.Compact(&lines, r.object); err != nil {
-				return fmt.Errorf("%s: %w", r.Where(), err)
+				return fmt.Errorf("%s: %w", where(r.Manifest), err)
 			}
 			lines.WriteByte('\n')
 		}
@@ -151,9 +152,9 @@ func (m *migration) convertAndWrite(ctx context.Context, batch []*workspace.Mani
 // locate returns the name of an object in messages, and the text of its error.
 func (m *migration) locate(r *conversion) (at, text string) {
 	if m.inCluster() {
-		return r.Title(), r.err.Error()
+		return titleOf(r.Manifest), r.err.Error()
 	}
-	return fmt.Sprintf("%s: %s", r.ErrorAt(placeOf(r.err, r.Manifest)), r.Title()), r.err.Error()
+	return fmt.Sprintf("%s: %s", failurePlace(r.Manifest, r.err), titleOf(r.Manifest)), r.err.Error()
 }
 
 // reserve reserves the path of an object of files. It returns an error if an earlier object has the same path. A

@@ -13,7 +13,7 @@ import (
 
 // outcome is the result for an object.
 type outcome struct {
-	workspace.Location
+	documentID
 	Line      int             `json:"line"`             // see onLine
 	Column    int             `json:"column,omitempty"` // of an error, if known
 	Class     workspace.Class `json:"class,omitempty"`
@@ -40,7 +40,7 @@ const inlinePatch = "patch"
 // newOutcome returns an outcome without a result.
 func newOutcome(c *admitCommand, w *write) *outcome {
 	o := &outcome{
-		Location: w.Location, Class: workspace.ClassObject, Kind: w.kind, Name: w.Name, Namespace: w.Namespace,
+		documentID: documentIDOf(w.Manifest), Class: workspace.ClassObject, Kind: w.kind, Name: w.Name, Namespace: w.Namespace,
 		Operation: "CREATE", write: w,
 	}
 	switch {
@@ -54,8 +54,8 @@ func newOutcome(c *admitCommand, w *write) *outcome {
 
 // unreadableFile returns the outcome for a file that cannot be read.
 func unreadableFile(f *workspace.File) *outcome {
-	m := &workspace.Manifest{Err: f.Err, Location: workspace.Location{File: f.Name}}
-	o := &outcome{Location: m.Location, write: &write{Manifest: m}}
+	m := &workspace.Manifest{Err: f.Err, File: f.Name}
+	o := &outcome{documentID: documentIDOf(m), write: &write{Manifest: m}}
 	o.fail(workspace.ClassUnreadable, f.Err)
 	return o
 }
@@ -132,7 +132,7 @@ func (o *outcome) crd() *workspace.CRD { return o.answers[0].CRDs[0] }
 func (o *outcome) object() []byte { return o.verdict().Object }
 
 // title identifies the object in messages.
-func (o *outcome) title() string { return o.write.TitleAs(o.Kind) }
+func (o *outcome) title() string { return titleAs(o.write.Manifest, o.Kind) }
 
 // findings returns what is wrong with the object.
 func (o *outcome) findings() []diagnosis.Finding {

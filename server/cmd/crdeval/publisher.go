@@ -42,7 +42,7 @@ func registerAndPrint[R registrar](
 		j := r.registerCRD(ctx, crd, registration{adopts: crd.AsCRD().Established})
 		switch {
 		case j.Error != "":
-			return fmt.Errorf("%s: %s", crd.Where(), j.Error)
+			return fmt.Errorf("%s: %s", where(crd), j.Error)
 		case !j.Accepted:
 			rejected = true
 			if err := j.print(env.stderr); err != nil {

@@ -105,7 +105,7 @@ type givenRules map[string]*workspace.Manifest
 // add adds rules. It is an error if their CRD has other rules.
 func (g givenRules) add(rules *workspace.Manifest) error {
 	if other := g[rules.CRD]; other != nil {
-		return fmt.Errorf("%s has conversion rules for the same CRD: remove one of the documents", other.Where())
+		return fmt.Errorf("%s has conversion rules for the same CRD: remove one of the documents", where(other))
 	}
 	g[rules.CRD] = rules
 	return nil

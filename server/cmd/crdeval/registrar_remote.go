@@ -58,7 +58,7 @@ func (s *service) registerCRD(ctx context.Context, crd *workspace.Manifest, r re
 	}
 	if other := s.given.crd(crd.Name); other != nil && !r.apart {
 		j.Error, j.Line = fmt.Sprintf("%s has a CRD of the same name, %s: with --server, check them in separate runs",
-			other.Where(), crd.Name), crd.Line()
+			where(other), crd.Name), crd.Line()
 		return j
 	}
 	answer, err := s.Registry().CheckCrd(ctx, &crdevalv1.CheckCrdRequest{

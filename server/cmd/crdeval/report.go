@@ -10,11 +10,12 @@ import (
 
 	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/terminal"
 )
 
 // crdReport is what an API server answers to a CRD.
 type crdReport struct {
-	workspace.Location
+	documentID
 	Line     int                          `json:"line,omitempty"`   // of the error, if known
 	Column   int                          `json:"column,omitempty"` // of the error, if known
 	Name     string                       `json:"name,omitempty"`
@@ -32,7 +33,7 @@ type crdReport struct {
 }
 
 func newReport(crd *workspace.Manifest) *crdReport {
-	return &crdReport{Location: crd.Location, source: crd}
+	return &crdReport{documentID: documentIDOf(crd), source: crd}
 }
 
 // takeReport records a report.
@@ -102,32 +103,32 @@ func (j *crdReport) print(w io.Writer) error {
 // printHint prints a hint. It may be nil.
 func printHint(b *bytes.Buffer, h *crdevalv1.Hint) {
 	if h != nil {
-		fmt.Fprintf(b, "    hint: %s\n", workspace.OneLine(h.GetText()))
+		fmt.Fprintf(b, "    hint: %s\n", terminal.OneLine(h.GetText()))
 	}
 }
 
 func (j *crdReport) printHead(b *bytes.Buffer) {
-	where, update := j.source.Where(), ""
+	name, update := where(j.source), ""
 	if j.Name != "" {
-		where += ": " + workspace.OneLine(j.Name)
+		name += ": " + terminal.OneLine(j.Name)
 	}
 	if j.Report.message.GetUpdate() {
 		update = " as an update"
 	}
 	if j.source.Conversion {
-		where += ": conversion rules"
+		name += ": conversion rules"
 	}
 	switch {
 	case j.Skipped != "":
-		fmt.Fprintf(b, "%s: skipped: %s\n", where, messageText(j.Skipped))
+		fmt.Fprintf(b, "%s: skipped: %s\n", name, messageText(j.Skipped))
 	case j.Error != "":
-		fmt.Fprintf(b, "%s: error: %s\n", j.source.ErrorAt(j.Line, j.Column), messageText(j.Error))
+		fmt.Fprintf(b, "%s: error: %s\n", errorPlace(j.source, j.Line, j.Column), messageText(j.Error))
 	case j.Accepted:
-		fmt.Fprintf(b, "%s: accepted%s\n", where, update)
+		fmt.Fprintf(b, "%s: accepted%s\n", name, update)
 	default:
-		fmt.Fprintf(b, "%s: rejected%s\n", where, update)
+		fmt.Fprintf(b, "%s: rejected%s\n", name, update)
 		if r := j.Report.message; len(r.GetViolations()) == 0 && r.GetRejection() != nil {
-			fmt.Fprintf(b, "  %s: %s\n", workspace.OneLine(j.File), messageText(r.GetRejection().GetMessage()))
+			fmt.Fprintf(b, "  %s: %s\n", terminal.OneLine(j.File), messageText(r.GetRejection().GetMessage()))
 		}
 	}
 }

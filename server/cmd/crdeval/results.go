@@ -67,7 +67,7 @@ func (list *problems) add(p problem) { *list = append(*list, report.Problem(p)) 
 func (j *crdReport) result() *report.Result {
 	answer := j.Report.message
 	r := &report.Result{
-		File: j.File, Line: cmp.Or(j.Line, j.source.Line()), Name: cmp.Or(j.Name, j.source.Where()),
+		File: j.File, Line: cmp.Or(j.Line, j.source.Line()), Name: cmp.Or(j.Name, where(j.source)),
 		Class: workspace.CRDKind, Warnings: strings.Join(warningTexts(answer), "\n"), Skipped: j.Skipped, Error: j.Error,
 		Failed: !j.Accepted, Message: answer.GetRejection().GetMessage(), Reason: answer.GetRejection().GetReason(),
 	}
@@ -82,7 +82,7 @@ func (j *crdReport) result() *report.Result {
 }
 
 func (j *crdReport) problems(line int) (list problems) {
-	p := problem{File: j.File, Line: line, Level: report.LevelError, Document: cmp.Or(j.Name, j.source.Title())}
+	p := problem{File: j.File, Line: line, Level: report.LevelError, Document: cmp.Or(j.Name, titleOf(j.source))}
 	if j.source.Number == 0 { // an unreadable file
 		p.Document = j.File
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/terminal"
 )
 
 // tally counts the results of a run.
@@ -142,9 +143,9 @@ func (t *tally) missing() (n int, text string) {
 		for _, kind := range slices.Sorted(maps.Keys(t.withoutCRD[group])) {
 			count := t.withoutCRD[group][kind]
 			n += count
-			kinds = append(kinds, fmt.Sprintf("%d %s", count, workspace.OneLine(kind)))
+			kinds = append(kinds, fmt.Sprintf("%d %s", count, terminal.OneLine(kind)))
 		}
-		groups = append(groups, workspace.OneLine(group)+": "+strings.Join(kinds, ", "))
+		groups = append(groups, terminal.OneLine(group)+": "+strings.Join(kinds, ", "))
 	}
 	return n, strings.Join(groups, "; ")
 }
@@ -191,7 +192,7 @@ func kindsOf(kinds map[string]int) string {
 		case kind == string(workspace.ClassUntyped):
 			parts = append(parts, fmt.Sprintf("%d that are not manifests", n))
 		default:
-			parts = append(parts, counted(n, workspace.OneLine(kind)))
+			parts = append(parts, counted(n, terminal.OneLine(kind)))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -225,7 +226,7 @@ func (t *tally) skippedLines(verbose bool) string {
 	var b strings.Builder
 	for _, f := range t.files {
 		if verbose || f.Skip.Kind == workspace.SkipTemplate {
-			fmt.Fprintf(&b, "%s: skipped: %s\n", workspace.OneLine(f.Name), workspace.OneLine(f.Skip.Reason))
+			fmt.Fprintf(&b, "%s: skipped: %s\n", terminal.OneLine(f.Name), terminal.OneLine(f.Skip.Reason))
 		}
 	}
 	return b.String()

@@ -91,7 +91,7 @@ func (l *local) transform(
 		all = append(all, t)
 	}
 	if ctx.Err() != nil {
-		return nil, workspace.ErrInterrupted
+		return nil, input.ErrInterrupted
 	}
 	return all, nil
 }

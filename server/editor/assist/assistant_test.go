@@ -45,7 +45,7 @@ func assistant(tb testing.TB, text string) *Assistant {
 
 // set replaces the CRDs.
 func set(a *Assistant, text string) {
-	a.CRDs.Set(workspace.Parse(workspace.TextSource("crd", "", []byte(text)), []byte(text), 0))
+	a.CRDs.Set(workspace.Parse(workspace.Source{Name: "crd"}, []byte(text), 0))
 }
 
 // TestComplete checks the completions at | in a text.

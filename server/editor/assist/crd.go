@@ -8,6 +8,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
 )
 
@@ -48,5 +49,5 @@ func isCRD(apiVersion, kind string) bool {
 // crdKind is the kind of CRDs for completion.
 var crdKind = &workspace.CRD{
 	Group: apiextensionsv1.GroupName, ObjectKind: workspace.CRDKind,
-	Versions: []workspace.CRDVersion{{Name: "v1", Served: true}},
+	Versions: []engine.VersionInfo{{Name: "v1", Served: true}},
 }

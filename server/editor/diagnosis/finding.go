@@ -225,7 +225,7 @@ func OfError(err error) Finding {
 func ofSeveral(a *workspace.Answer) Finding {
 	return Finding{
 		Severity: Warning, Type: SeveralCRDs, Pointer: "/kind",
-		Message: "several CRDs apply, and all give this answer: " + workspace.FileNames(a.CRDs) + ": name one with --crds",
+		Message: "several CRDs apply, and all give this answer: " + a.Files() + ": name one with --crds",
 	}
 }
 
@@ -246,7 +246,7 @@ func OfAnswers(answers []workspace.Answer) (list []Finding) {
 			}
 		}
 		if len(answers) > 1 {
-			from := " (with the CRD in " + workspace.FileNames(a.CRDs) + ")"
+			from := " (with the CRD in " + a.Files() + ")"
 			if len(own) == 0 {
 				own = []Finding{{Severity: Information, Type: SeveralCRDs, Pointer: "/kind", Message: "allowed"}}
 			}

@@ -192,7 +192,7 @@ func (w *folders) checkObject(ctx context.Context, r *result, m *workspace.Manif
 		})
 	r.used = append(r.used, w.usage(m.APIVersion, m.Kind, m.Path()))
 	if len(answers) == 1 && answers[0].Err == nil {
-		if skip := workspace.Placeholders(m, answers[0].Verdict); skip.Kind != "" {
+		if skip := m.SkipRejected(answers[0].Verdict); skip.Kind != "" {
 			return []diagnosis.Finding{{
 				Severity: diagnosis.Information, Type: diagnosis.NotChecked, Pointer: "/kind",
 				Message: "The object is not checked: " + skip.Reason,

@@ -272,7 +272,7 @@ func (w *folders) readFrom(ctx context.Context, name string, from func(context.C
 		return text, err
 	}
 	f = workspace.Load(ctx, s, w.filter(s))
-	if f.Err != nil && (s.Given || !errors.Is(f.Err, fs.ErrNotExist) && !errors.Is(f.Err, workspace.ErrIrregular)) {
+	if f.Err != nil && (s.Given || !errors.Is(f.Err, fs.ErrNotExist) && !errors.Is(f.Err, fs.ErrInvalid)) {
 		return f, size, fmt.Errorf("the CRDs of %s are unknown: %w", name, f.Err)
 	}
 	return f, size, nil

@@ -150,11 +150,11 @@ func (cl *Resource) List(ctx context.Context, version, token string) (*Page, err
 	}
 	p := &Page{Next: list.Metadata.Continue, Remaining: list.Metadata.Remaining}
 	for _, item := range list.Items {
-		o := &Object{Text: item}
-		if o.Identity, err = workspace.IdentityOf(engine.JSON(item), engine.Limits{}); err != nil || o.Name == "" {
+		m := workspace.New(engine.JSON(item))
+		if m.Name == "" {
 			return nil, errors.New("a list has an object without a name")
 		}
-		p.Objects = append(p.Objects, o)
+		p.Objects = append(p.Objects, &Object{item, m.Identity})
 	}
 	return p, nil
 }

@@ -48,9 +48,9 @@ func (r Reader) lines(ctx context.Context, s workspace.Source, yield func(*works
 		return failed(cause(err))
 	}
 	if head := bytes.TrimSpace(line); len(head) == 0 || head[0] != '{' || !json.Valid(head) {
-		rest, err := workspace.ReadBounded(ctx, in, 0, workspace.MaxSourceBytes)
+		rest, err := workspace.ReaderSource(name, in).Read(ctx)
 		if err != nil {
-			return failed(err)
+			return failed(interrupted(ctx, err))
 		}
 		f := workspace.Parse(workspace.Source{Name: name}, append(line, rest...), 0)
 		return yieldAll(f.Manifests, yield)
@@ -113,6 +113,6 @@ func (r interruptible) Read(p []byte) (int, error) {
 	case r := <-done:
 		return copy(p, r.content), r.err
 	case <-r.ctx.Done():
-		return 0, workspace.ErrInterrupted
+		return 0, ErrInterrupted
 	}
 }

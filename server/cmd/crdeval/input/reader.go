@@ -62,9 +62,10 @@ func (r Reader) load(ctx context.Context, s workspace.Source) *workspace.File {
 	go func() { loaded <- workspace.Load(ctx, s, r.Filter) }()
 	select {
 	case f := <-loaded:
+		f.Err = interrupted(ctx, f.Err)
 		return f
 	case <-ctx.Done():
-		return &workspace.File{Source: s, Err: workspace.ErrInterrupted}
+		return &workspace.File{Source: s, Err: ErrInterrupted}
 	}
 }
 
@@ -113,7 +114,7 @@ func (r Reader) local(name string) (all []workspace.Source) {
 		return []workspace.Source{failed(name, cause(err).Error())}
 	case !info.IsDir():
 		r.open(name)
-		file := workspace.FileSource(repository.FS(), name, repository.PathOf(name), workspace.MaxSourceBytes)
+		file := workspace.FileSource(repository.FS(), name, repository.PathOf(name), 0)
 		return []workspace.Source{file}
 	}
 	root := repository.PathOf(name)
@@ -131,6 +132,17 @@ func (r Reader) local(name string) (all []workspace.Source) {
 		err = fmt.Errorf("%w; use -R to include subdirectories", err)
 	}
 	return []workspace.Source{{Name: name, Read: func(context.Context) ([]byte, error) { return nil, err }}}
+}
+
+// ErrInterrupted is the error of reading an input after the context has ended.
+var ErrInterrupted = errors.New("interrupted")
+
+// interrupted returns ErrInterrupted for an error after the context has ended, and other errors as they are.
+func interrupted(ctx context.Context, err error) error {
+	if err != nil && errors.Is(err, ctx.Err()) {
+		return ErrInterrupted
+	}
+	return err
 }
 
 // ErrNoFile is the error of a folder without a file that can have manifests.
@@ -151,7 +163,8 @@ func (r Reader) stream(ctx context.Context, name string) ([]byte, error) {
 		return nil, err
 	}
 	defer end()
-	return workspace.ReadBounded(ctx, interruptible{ctx, from}, 0, workspace.MaxSourceBytes)
+	text, err := workspace.ReaderSource(name, interruptible{ctx, from}).Read(ctx)
+	return text, interrupted(ctx, err)
 }
 
 // openStream opens stdin ("-"), or another file. Opening a pipe ends with the context. The caller calls end.
@@ -176,7 +189,7 @@ func (r Reader) openStream(ctx context.Context, name string) (from io.Reader, en
 		}
 		return opened.file, func() { _ = opened.file.Close() }, nil
 	case <-ctx.Done():
-		return nil, nil, workspace.ErrInterrupted
+		return nil, nil, ErrInterrupted
 	}
 }
 
@@ -224,7 +237,7 @@ func Manifests(files iter.Seq[*workspace.File]) (all []*workspace.Manifest, _ er
 
 // failure returns the error of a file with its name, unless the command was interrupted.
 func failure(f *workspace.File) error {
-	if errors.Is(f.Err, workspace.ErrInterrupted) {
+	if errors.Is(f.Err, ErrInterrupted) {
 		return f.Err
 	}
 	return fmt.Errorf("%s: %w", f.Name, f.Err)

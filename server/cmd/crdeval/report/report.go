@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crdeval/crdeval/engine/workspace"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/terminal"
 )
 
 // Result is the result for a document of a file.
@@ -115,21 +116,21 @@ func Counted(n int, noun string) string {
 }
 
 // Printable escapes control characters, which come from manifests and could steer a terminal.
-func Printable(text []byte) []byte { return []byte(workspace.Printable(string(text))) }
+func Printable(text []byte) []byte { return []byte(terminal.Printable(string(text))) }
 
 // YAML returns an object as YAML, or as indented JSON if its YAML has lines or characters that outputs must not
 // contain.
 func YAML(object []byte) ([]byte, error) {
 	text, err := yaml.JSONToYAML(object)
-	if err != nil || workspace.PrintableLines(string(text)) == string(text) {
+	if err != nil || terminal.PrintableLines(string(text)) == string(text) {
 		return text, err
 	}
 	var b bytes.Buffer
 	if err := json.Indent(&b, object, "", "  "); err != nil {
 		return nil, err
 	}
-	return append([]byte(workspace.PrintableJSON(strings.TrimSpace(b.String()))), '\n'), nil
+	return append([]byte(terminal.PrintableJSON(strings.TrimSpace(b.String()))), '\n'), nil
 }
 
 // validText escapes control characters and invalid UTF-8.
-func validText(s string) string { return workspace.Printable(s) }
+func validText(s string) string { return terminal.Printable(s) }

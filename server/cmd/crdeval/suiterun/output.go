@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/suite"
 	"github.com/crdeval/crdeval/engine/suite/mutation"
-	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/terminal"
 )
 
 // Printer prints the results of tests in one format.
@@ -45,7 +46,7 @@ func title(r *suite.Result) string {
 	if r.CRD != "" {
 		text += " (" + r.CRD + ")"
 	}
-	return workspace.OneLine(text)
+	return terminal.OneLine(text)
 }
 
 func (p *textPrinter) print(format string, args ...any) {
@@ -64,7 +65,11 @@ func (p *textPrinter) Result(r *suite.Result) {
 }
 
 func (p *textPrinter) Fail(file string, line int, message string) {
-	p.print("%v: error: %s", (&workspace.Manifest{Location: workspace.Location{File: file}}).ErrorAt(line, 0), message)
+	place := terminal.OneLine(file)
+	if line > 0 {
+		place += ":" + strconv.Itoa(line)
+	}
+	p.print("%s: error: %s", place, message)
 }
 
 func (p *textPrinter) Note(text string) { p.print("%s", text) }

@@ -1,4 +1,5 @@
-// Package terminal prints to terminals: the colours of text (color.go) and the progress of a long run (meter.go).
+// Package terminal prints to terminals: the colours of text (color.go), the progress of a long run (meter.go), and texts
+// of manifests without control characters (escape.go).
 package terminal
 
 import (

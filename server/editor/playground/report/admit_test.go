@@ -139,10 +139,10 @@ func findingsOf(r *Report) (list []shown) {
 
 // admitFindings returns the findings of package diagnosis for each manifest of a text, in the order of findingsOf.
 func admitFindings(t *testing.T, text string) (list []shown) {
-	crds := workspace.Parse(workspace.TextSource("crd.yaml", "crd.yaml", nil), []byte(admitCRD), 0)
+	crds := workspace.Parse(workspace.Source{Path: "crd.yaml"}, []byte(admitCRD), 0)
 	w := new(workspace.Workspace)
 	w.Set(crds)
-	file := workspace.Parse(workspace.TextSource("object.yaml", "object.yaml", nil), []byte(text), 0)
+	file := workspace.Parse(workspace.Source{Path: "object.yaml"}, []byte(text), 0)
 	for _, m := range file.Manifests {
 		found := diagnosis.OfManifest(m)
 		if m.Err == nil {

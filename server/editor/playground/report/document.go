@@ -22,7 +22,7 @@ type manifestText struct {
 func newDocument(name, text string) *manifestText {
 	content := []byte(text)
 	d := &manifestText{name: name, positions: newPositions(text)}
-	d.file = workspace.Parse(workspace.TextSource(name, "", content), content, 0)
+	d.file = workspace.Parse(workspace.Source{Name: name}, content, 0)
 	if len(d.file.Manifests) > 0 {
 		d.Document = diagnosis.New(d.file.Manifests[0], fixBudget)
 	}
