@@ -37,7 +37,6 @@ type body struct {
 	limits document.Limits
 	lists  map[string]api.ListLimit
 	params map[string]string // of the path: the message may have the same values and no others
-	form   *form             // of the answer; nil where there is only one
 	held   *reservation
 
 	bodyOrigins
@@ -222,7 +221,6 @@ func (b *body) decode(v any) error {
 	b.text = document.NewText(b.data)
 	if b.err = b.decodeInto(v); b.err == nil {
 		b.err = b.checkPath(v)
-		b.form.apply(v)
 	}
 	return b.err
 }

@@ -103,6 +103,7 @@ func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Ha
 	}
 	g.mux = runtime.NewServeMux(
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, Marshaler{}),
+		runtime.WithMarshalerOption(mediaAggregated, aggregatedMarshaler{}),
 		runtime.WithErrorHandler(handleError),
 		runtime.WithRoutingErrorHandler(g.handleRoutingError),
 		runtime.WithMiddlewares(g.prepare),

@@ -10,7 +10,6 @@ import (
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/genproto/googleapis/api/annotations"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
@@ -23,7 +22,7 @@ type route struct {
 	method     string
 	path       string      // the template
 	body       string      // "" for none, "*" for the request message, else a field of it
-	presents   bool        // it is of PresentationService, whose answers have the form of an API server's
+	kubernetes bool        // it is a path of an API server
 	parameters []parameter // of the query
 }
 
@@ -35,9 +34,8 @@ func routes() map[string]route {
 		if rule == nil {
 			continue
 		}
-		presents := m.Parent().FullName() == protoreflect.FullName(crdevalv1.PresentationService_ServiceDesc.ServiceName)
 		for _, binding := range append([]*annotations.HttpRule{rule}, rule.GetAdditionalBindings()...) {
-			r := route{body: binding.GetBody(), presents: presents}
+			r := route{body: binding.GetBody()}
 			switch p := binding.GetPattern().(type) {
 			case *annotations.HttpRule_Get:
 				r.method, r.path = http.MethodGet, p.Get
@@ -46,6 +44,7 @@ func routes() map[string]route {
 			case *annotations.HttpRule_Delete:
 				r.method, r.path = http.MethodDelete, p.Delete
 			}
+			r.kubernetes = kubernetesPath(r.path)
 			if r.body != "*" {
 				r.parameters = parametersOf(m.Input(), r.path+" {"+r.body+"}")
 			}
@@ -141,18 +140,12 @@ func (g *gateway) call(w http.ResponseWriter, r *http.Request, rt *route, params
 		g.reject(w, r, err)
 		return
 	}
-	var f *form
-	if rt.presents {
-		f = formOf(r.Header)
-		r = r.WithContext(context.WithValue(r.Context(), formKey{}, f))
-	}
 	if rt.body == "" {
-		if rt.presents {
-			if strings.Contains(rt.path, "/openapi/") && rt.method == http.MethodGet && (params["spec"] != "v3" || params["group"] != "") && !acceptsJSON(r.Header) {
-				rejectForm(w)
+		if rt.kubernetes {
+			var more bool
+			if r, more = prepareKubernetes(w, r, params); !more {
 				return
 			}
-			r = withParameters(r, f)
 		}
 		err := rt.checkQuery(r)
 		if err == nil && (r.ContentLength != 0 || len(r.TransferEncoding) > 0) {
@@ -171,7 +164,7 @@ func (g *gateway) call(w http.ResponseWriter, r *http.Request, rt *route, params
 		return
 	}
 	g.withBody(w, r, g.readBody, func(r *http.Request, b *body) {
-		b.params, b.form = params, f
+		b.params = params
 		r = r.WithContext(api.WithOrigins(r.Context(), b))
 		r.Body = b
 		r.Header.Set("Content-Type", mediaJSON) // grpc-gateway has one marshaler; b knows what the body is
@@ -199,11 +192,9 @@ func handleError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w 
 	if b, ok := r.Body.(*body); ok && b.err != nil {
 		err = b.status()
 	}
-	if f, _ := r.Context().Value(formKey{}).(*form); f != nil {
-		if text := notFound(r.URL.Path, err); text != nil {
-			writeJSON(w, http.StatusNotFound, text)
-			return
-		}
+	if text := notFound(r.URL.Path, err); text != nil {
+		writeJSON(w, http.StatusNotFound, text)
+		return
 	}
 	WriteError(w, err)
 }

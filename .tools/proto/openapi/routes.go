@@ -23,9 +23,6 @@ var streamBodies = map[string]string{
 	"/v1/catalogs/{catalog}:readStream":  "EvaluationServiceReadBody",
 }
 
-// texts are the calls that can also return text, as the header Accept selects.
-var texts = []any{"PresentationService_Table", "PresentationService_Explain"}
-
 // add adds paths, definitions and properties of operations that the protos lack.
 func add(doc map[string]any) {
 	paths, shared, definitions := decode(ownPaths), decode(ownShared), at(doc, "definitions")
@@ -43,9 +40,6 @@ func add(doc map[string]any) {
 	shared["tags"], shared["definitions"] = append(list(doc["tags"]), list(shared["tags"])...), definitions
 	maps.Copy(doc, shared)
 	operations(doc, func(_, _ string, o map[string]any) {
-		if slices.Contains(texts, o["operationId"]) {
-			o["produces"] = []any{"application/json", "text/plain"}
-		}
 		if slices.Contains(list(o["tags"]), any("Operations")) {
 			o["security"] = []any{} // probes, metrics and the description of the API need no token
 		}

@@ -1795,10 +1795,9 @@ const file_crdeval_v1_presentation_proto_rawDesc = "" +
 	"\x16ROW_OBJECT_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fROW_OBJECT_NONE\x10\x01\x12\x17\n" +
 	"\x13ROW_OBJECT_METADATA\x10\x02\x12\x15\n" +
-	"\x11ROW_OBJECT_OBJECT\x10\x032\x83\n" +
-	"\n" +
-	"\x13PresentationService\x12t\n" +
-	"\x05Table\x12\x18.crdeval.v1.TableRequest\x1a\x19.crdeval.v1.TableResponse\"6\x82\xd3\xe4\x93\x020:\x01*b\x05table\"$/v1/catalogs/{context.catalog}:table\x12\x89\x01\n" +
+	"\x11ROW_OBJECT_OBJECT\x10\x032\xfc\t\n" +
+	"\x13PresentationService\x12m\n" +
+	"\x05Table\x12\x18.crdeval.v1.TableRequest\x1a\x19.crdeval.v1.TableResponse\"/\x82\xd3\xe4\x93\x02):\x01*\"$/v1/catalogs/{context.catalog}:table\x12\x89\x01\n" +
 	"\fSelectFields\x12\x1f.crdeval.v1.SelectFieldsRequest\x1a .crdeval.v1.SelectFieldsResponse\"6\x82\xd3\xe4\x93\x020:\x01*\"+/v1/catalogs/{context.catalog}:selectFields\x12\x80\x01\n" +
 	"\bGetScale\x12\x1b.crdeval.v1.GetScaleRequest\x1a\x1c.crdeval.v1.GetScaleResponse\"9\x82\xd3\xe4\x93\x023:\x01*b\x05scale\"'/v1/catalogs/{context.catalog}:getScale\x12\x81\x01\n" +
 	"\bSetScale\x12\x1b.crdeval.v1.SetScaleRequest\x1a\x1c.crdeval.v1.SetScaleResponse\":\x82\xd3\xe4\x93\x024:\x01*b\x06object\"'/v1/catalogs/{context.catalog}:setScale\x12\xcf\x01\n" +

@@ -754,7 +754,7 @@ func RegisterPresentationServiceHandlerServer(ctx context.Context, mux *runtime.
 			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
 			return
 		}
-		forward_PresentationService_Table_0(annotatedContext, mux, outboundMarshaler, w, req, response_PresentationService_Table_0{resp.(*TableResponse)}, mux.GetForwardResponseOptions()...)
+		forward_PresentationService_Table_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
 	mux.Handle(http.MethodPost, pattern_PresentationService_SelectFields_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
@@ -1011,7 +1011,7 @@ func RegisterPresentationServiceHandlerClient(ctx context.Context, mux *runtime.
 			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
 			return
 		}
-		forward_PresentationService_Table_0(annotatedContext, mux, outboundMarshaler, w, req, response_PresentationService_Table_0{resp.(*TableResponse)}, mux.GetForwardResponseOptions()...)
+		forward_PresentationService_Table_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
 	mux.Handle(http.MethodPost, pattern_PresentationService_SelectFields_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
@@ -1184,15 +1184,6 @@ func RegisterPresentationServiceHandlerClient(ctx context.Context, mux *runtime.
 		forward_PresentationService_Explain_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
 	return nil
-}
-
-type response_PresentationService_Table_0 struct {
-	*TableResponse
-}
-
-func (m response_PresentationService_Table_0) XXX_ResponseBody() interface{} {
-	response := m.TableResponse
-	return response.Table
 }
 
 type response_PresentationService_GetScale_0 struct {

@@ -37,7 +37,7 @@ const (
 //
 // Presents objects as tables, selectable fields and scales, and a catalog as discovery and OpenAPI documents. If
 // Kubernetes defines a format for a result, the result has this format: the Document is byte for byte what an API
-// server could send, and over REST it is the whole body.
+// server could send. Over REST, a scale, an object, and a document of a catalog are the whole body.
 //
 // Table takes objects as they are in storage, at any version that the CRD lists, and reads them as
 // EvaluationService.Read does. The other calls take objects as a client gets them from an API server: pruned,
@@ -52,9 +52,6 @@ const (
 type PresentationServiceClient interface {
 	// Returns objects as a table with the printer columns of their CRD, as `kubectl get` requests it. An object that is a
 	// list, with `items`, gives one row for each of its items.
-	//
-	// Over REST the body is the meta.k8s.io/v1 Table. With `text`, or with the header `Accept: text/plain`, the body is
-	// the output of kubectl as text/plain.
 	Table(ctx context.Context, in *TableRequest, opts ...grpc.CallOption) (*TableResponse, error)
 	// Returns the selectable fields of objects, and whether a field selector matches them: `--field-selector` of kubectl,
 	// `fieldSelector` of lists and watches.
@@ -92,8 +89,7 @@ type PresentationServiceClient interface {
 	//
 	// Errors: CRD_NOT_FOUND, over REST as a metav1.Status.
 	GetCrdObject(ctx context.Context, in *GetCrdObjectRequest, opts ...grpc.CallOption) (*GetCrdObjectResponse, error)
-	// Returns the documentation of a resource or of a field, as `kubectl explain` prints it. Over REST, with the header
-	// `Accept: text/plain`, the body is that text.
+	// Returns the documentation of a resource or of a field, as `kubectl explain` prints it.
 	//
 	// Errors: INVALID_ARGUMENT for an unknown resource or field, with the text of kubectl.
 	Explain(ctx context.Context, in *ExplainRequest, opts ...grpc.CallOption) (*ExplainResponse, error)
@@ -193,7 +189,7 @@ func (c *presentationServiceClient) Explain(ctx context.Context, in *ExplainRequ
 //
 // Presents objects as tables, selectable fields and scales, and a catalog as discovery and OpenAPI documents. If
 // Kubernetes defines a format for a result, the result has this format: the Document is byte for byte what an API
-// server could send, and over REST it is the whole body.
+// server could send. Over REST, a scale, an object, and a document of a catalog are the whole body.
 //
 // Table takes objects as they are in storage, at any version that the CRD lists, and reads them as
 // EvaluationService.Read does. The other calls take objects as a client gets them from an API server: pruned,
@@ -208,9 +204,6 @@ func (c *presentationServiceClient) Explain(ctx context.Context, in *ExplainRequ
 type PresentationServiceServer interface {
 	// Returns objects as a table with the printer columns of their CRD, as `kubectl get` requests it. An object that is a
 	// list, with `items`, gives one row for each of its items.
-	//
-	// Over REST the body is the meta.k8s.io/v1 Table. With `text`, or with the header `Accept: text/plain`, the body is
-	// the output of kubectl as text/plain.
 	Table(context.Context, *TableRequest) (*TableResponse, error)
 	// Returns the selectable fields of objects, and whether a field selector matches them: `--field-selector` of kubectl,
 	// `fieldSelector` of lists and watches.
@@ -248,8 +241,7 @@ type PresentationServiceServer interface {
 	//
 	// Errors: CRD_NOT_FOUND, over REST as a metav1.Status.
 	GetCrdObject(context.Context, *GetCrdObjectRequest) (*GetCrdObjectResponse, error)
-	// Returns the documentation of a resource or of a field, as `kubectl explain` prints it. Over REST, with the header
-	// `Accept: text/plain`, the body is that text.
+	// Returns the documentation of a resource or of a field, as `kubectl explain` prints it.
 	//
 	// Errors: INVALID_ARGUMENT for an unknown resource or field, with the text of kubectl.
 	Explain(context.Context, *ExplainRequest) (*ExplainResponse, error)

@@ -41,8 +41,8 @@ export function decode<D extends DescMessage>(desc: D, text: string): MessageSha
 }
 
 /**
- * decodeBody returns the message of a response whose body is one field of the message: a document, or a text. Other
- * fields come from headers, or stay empty.
+ * decodeBody returns the message of a response whose body is one field of the message, a document. Other fields come
+ * from headers, or stay empty.
  */
 export function decodeBody<D extends DescMessage>(
   desc: D,
@@ -51,9 +51,7 @@ export function decodeBody<D extends DescMessage>(
   text: string,
 ): MessageShape<D> {
   const fields: Record<string, unknown> = {};
-  if (headers.get("content-type")?.startsWith("text/plain")) {
-    fields["text"] = text;
-  } else if (text !== "") {
+  if (text !== "") {
     const reader = new JsonReader(text);
     fields[field] = create(DocumentSchema, { content: { case: "json", value: encoder.encode(reader.raw()) } });
     reader.end();

@@ -198,19 +198,15 @@ test("a document that cannot be part of a body has its own error", async () => {
 });
 
 test("a body can be one field of a response", async () => {
-  const table = '{"kind":"Table", "rows":[{"cells":[9007199254740993,1.0]}]}';
-  const { client, sent } = served(({ body }) =>
-    body.includes("text") ? ["NAME\na\n", 200, { "content-type": "text/plain; charset=utf-8" }] : [`${table}\n`],
-  );
-  const objects = [toDocument('{"a": 1.0}')];
-  const found = await client.presentation.table({ context: { catalog: "c" }, objects });
-  assert.equal(textOf(found.table), table);
-  assert.equal(sent[0]?.url, "/base/v1/catalogs/c:table");
+  const scale = '{"kind":"Scale", "spec":{"replicas":9007199254740993,"x":1.0}}';
+  const { client, sent } = served(() => [`${scale}\n`]);
+  const object = toDocument('{"a": 1.0}');
+  const found = await client.presentation.getScale({ context: { catalog: "c" }, object });
+  assert.equal(textOf(found.scale), scale);
+  assert.equal(sent[0]?.url, "/base/v1/catalogs/c:getScale");
   assert.ok(sent[0].body.includes('{"a": 1.0}'));
-  const { text, table: none } = await client.presentation.table({ context: { catalog: "c" }, objects, text: {} });
-  assert.deepEqual([text, none], ["NAME\na\n", undefined]);
   await assert.rejects(
-    client.presentation.table({ context: { catalog: "c" }, objects: [toDocument("{")] }),
+    client.presentation.getScale({ context: { catalog: "c" }, object: toDocument("{") }),
     (e) => (CrdevalError.from(e) as CrdevalError).reason === "OBJECT_UNREADABLE",
   );
 

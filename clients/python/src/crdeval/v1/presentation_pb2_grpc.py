@@ -28,7 +28,7 @@ if _version_not_supported:
 class PresentationServiceStub:
     """Presents objects as tables, selectable fields and scales, and a catalog as discovery and OpenAPI documents. If
     Kubernetes defines a format for a result, the result has this format: the Document is byte for byte what an API
-    server could send, and over REST it is the whole body.
+    server could send. Over REST, a scale, an object, and a document of a catalog are the whole body.
 
     Table takes objects as they are in storage, at any version that the CRD lists, and reads them as
     EvaluationService.Read does. The other calls take objects as a client gets them from an API server: pruned,
@@ -93,7 +93,7 @@ class PresentationServiceStub:
 class PresentationServiceServicer:
     """Presents objects as tables, selectable fields and scales, and a catalog as discovery and OpenAPI documents. If
     Kubernetes defines a format for a result, the result has this format: the Document is byte for byte what an API
-    server could send, and over REST it is the whole body.
+    server could send. Over REST, a scale, an object, and a document of a catalog are the whole body.
 
     Table takes objects as they are in storage, at any version that the CRD lists, and reads them as
     EvaluationService.Read does. The other calls take objects as a client gets them from an API server: pruned,
@@ -110,9 +110,6 @@ class PresentationServiceServicer:
     def Table(self, request, context):
         """Returns objects as a table with the printer columns of their CRD, as `kubectl get` requests it. An object that is a
         list, with `items`, gives one row for each of its items.
-
-        Over REST the body is the meta.k8s.io/v1 Table. With `text`, or with the header `Accept: text/plain`, the body is
-        the output of kubectl as text/plain.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -185,8 +182,7 @@ class PresentationServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Explain(self, request, context):
-        """Returns the documentation of a resource or of a field, as `kubectl explain` prints it. Over REST, with the header
-        `Accept: text/plain`, the body is that text.
+        """Returns the documentation of a resource or of a field, as `kubectl explain` prints it.
 
         Errors: INVALID_ARGUMENT for an unknown resource or field, with the text of kubectl.
         """
@@ -248,7 +244,7 @@ def add_PresentationServiceServicer_to_server(servicer, server):
 class PresentationService:
     """Presents objects as tables, selectable fields and scales, and a catalog as discovery and OpenAPI documents. If
     Kubernetes defines a format for a result, the result has this format: the Document is byte for byte what an API
-    server could send, and over REST it is the whole body.
+    server could send. Over REST, a scale, an object, and a document of a catalog are the whole body.
 
     Table takes objects as they are in storage, at any version that the CRD lists, and reads them as
     EvaluationService.Read does. The other calls take objects as a client gets them from an API server: pruned,

@@ -29,7 +29,7 @@ GRPC_VERSION: str
 class PresentationServiceStub:
     """Presents objects as tables, selectable fields and scales, and a catalog as discovery and OpenAPI documents. If
     Kubernetes defines a format for a result, the result has this format: the Document is byte for byte what an API
-    server could send, and over REST it is the whole body.
+    server could send. Over REST, a scale, an object, and a document of a catalog are the whole body.
 
     Table takes objects as they are in storage, at any version that the CRD lists, and reads them as
     EvaluationService.Read does. The other calls take objects as a client gets them from an API server: pruned,
@@ -50,9 +50,6 @@ class PresentationServiceStub:
     Table: _grpc.UnaryUnaryMultiCallable[_presentation_pb2.TableRequest, _presentation_pb2.TableResponse]
     """Returns objects as a table with the printer columns of their CRD, as `kubectl get` requests it. An object that is a
     list, with `items`, gives one row for each of its items.
-
-    Over REST the body is the meta.k8s.io/v1 Table. With `text`, or with the header `Accept: text/plain`, the body is
-    the output of kubectl as text/plain.
     """
     SelectFields: _grpc.UnaryUnaryMultiCallable[_presentation_pb2.SelectFieldsRequest, _presentation_pb2.SelectFieldsResponse]
     """Returns the selectable fields of objects, and whether a field selector matches them: `--field-selector` of kubectl,
@@ -96,8 +93,7 @@ class PresentationServiceStub:
     Errors: CRD_NOT_FOUND, over REST as a metav1.Status.
     """
     Explain: _grpc.UnaryUnaryMultiCallable[_presentation_pb2.ExplainRequest, _presentation_pb2.ExplainResponse]
-    """Returns the documentation of a resource or of a field, as `kubectl explain` prints it. Over REST, with the header
-    `Accept: text/plain`, the body is that text.
+    """Returns the documentation of a resource or of a field, as `kubectl explain` prints it.
 
     Errors: INVALID_ARGUMENT for an unknown resource or field, with the text of kubectl.
     """
@@ -106,7 +102,7 @@ class PresentationServiceStub:
 class PresentationServiceAsyncStub(PresentationServiceStub):
     """Presents objects as tables, selectable fields and scales, and a catalog as discovery and OpenAPI documents. If
     Kubernetes defines a format for a result, the result has this format: the Document is byte for byte what an API
-    server could send, and over REST it is the whole body.
+    server could send. Over REST, a scale, an object, and a document of a catalog are the whole body.
 
     Table takes objects as they are in storage, at any version that the CRD lists, and reads them as
     EvaluationService.Read does. The other calls take objects as a client gets them from an API server: pruned,
@@ -124,9 +120,6 @@ class PresentationServiceAsyncStub(PresentationServiceStub):
     Table: _aio.UnaryUnaryMultiCallable[_presentation_pb2.TableRequest, _presentation_pb2.TableResponse]  # type: ignore[assignment]
     """Returns objects as a table with the printer columns of their CRD, as `kubectl get` requests it. An object that is a
     list, with `items`, gives one row for each of its items.
-
-    Over REST the body is the meta.k8s.io/v1 Table. With `text`, or with the header `Accept: text/plain`, the body is
-    the output of kubectl as text/plain.
     """
     SelectFields: _aio.UnaryUnaryMultiCallable[_presentation_pb2.SelectFieldsRequest, _presentation_pb2.SelectFieldsResponse]  # type: ignore[assignment]
     """Returns the selectable fields of objects, and whether a field selector matches them: `--field-selector` of kubectl,
@@ -170,8 +163,7 @@ class PresentationServiceAsyncStub(PresentationServiceStub):
     Errors: CRD_NOT_FOUND, over REST as a metav1.Status.
     """
     Explain: _aio.UnaryUnaryMultiCallable[_presentation_pb2.ExplainRequest, _presentation_pb2.ExplainResponse]  # type: ignore[assignment]
-    """Returns the documentation of a resource or of a field, as `kubectl explain` prints it. Over REST, with the header
-    `Accept: text/plain`, the body is that text.
+    """Returns the documentation of a resource or of a field, as `kubectl explain` prints it.
 
     Errors: INVALID_ARGUMENT for an unknown resource or field, with the text of kubectl.
     """
@@ -179,7 +171,7 @@ class PresentationServiceAsyncStub(PresentationServiceStub):
 class PresentationServiceServicer(metaclass=_abc_1.ABCMeta):
     """Presents objects as tables, selectable fields and scales, and a catalog as discovery and OpenAPI documents. If
     Kubernetes defines a format for a result, the result has this format: the Document is byte for byte what an API
-    server could send, and over REST it is the whole body.
+    server could send. Over REST, a scale, an object, and a document of a catalog are the whole body.
 
     Table takes objects as they are in storage, at any version that the CRD lists, and reads them as
     EvaluationService.Read does. The other calls take objects as a client gets them from an API server: pruned,
@@ -201,9 +193,6 @@ class PresentationServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_presentation_pb2.TableResponse, _abc.Awaitable[_presentation_pb2.TableResponse]]:
         """Returns objects as a table with the printer columns of their CRD, as `kubectl get` requests it. An object that is a
         list, with `items`, gives one row for each of its items.
-
-        Over REST the body is the meta.k8s.io/v1 Table. With `text`, or with the header `Accept: text/plain`, the body is
-        the output of kubectl as text/plain.
         """
 
     @_abc_1.abstractmethod
@@ -289,8 +278,7 @@ class PresentationServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _presentation_pb2.ExplainRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_presentation_pb2.ExplainResponse, _abc.Awaitable[_presentation_pb2.ExplainResponse]]:
-        """Returns the documentation of a resource or of a field, as `kubectl explain` prints it. Over REST, with the header
-        `Accept: text/plain`, the body is that text.
+        """Returns the documentation of a resource or of a field, as `kubectl explain` prints it.
 
         Errors: INVALID_ARGUMENT for an unknown resource or field, with the text of kubectl.
         """

@@ -18,37 +18,34 @@ import (
 	"github.com/crdeval/crdeval/server/webhook"
 )
 
-const (
-	mediaText = "text/plain"
-	// mediaAggregated is what clients of Kubernetes accept for discovery in one document.
-	mediaAggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-)
+// mediaAggregated is what clients of Kubernetes accept for discovery in one document.
+const mediaAggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
-// form is the form of an answer of PresentationService that a request asks for. The zero value is JSON.
-type form struct {
-	text       bool
-	aggregated bool
+// aggregatedMarshaler writes discovery in one document.
+type aggregatedMarshaler struct{ Marshaler }
+
+// ContentType implements runtime.Marshaler.
+func (aggregatedMarshaler) ContentType(any) string { return mediaAggregated }
+
+// kubernetesPath reports whether the path of a route is that of an API server below that of a catalog.
+func kubernetesPath(template string) bool {
+	return strings.Contains(template, "/{catalog}/apis") || strings.Contains(template, "/{catalog}/openapi/")
 }
 
-// formKey is the key of the *form in a request's context.
-type formKey struct{}
-
-// formOf returns the first form in the header Accept that is supported.
-func formOf(h http.Header) *form {
+// acceptsAggregated reports whether the first supported form in the header Accept is aggregated discovery.
+func acceptsAggregated(h http.Header) bool {
 	for part := range strings.SplitSeq(strings.Join(h.Values("Accept"), ","), ",") {
 		media, params, err := mime.ParseMediaType(part)
 		switch {
 		case err != nil:
-		case media == mediaText:
-			return &form{text: true}
 		case media == mediaJSON && params["as"] == "APIGroupDiscoveryList" && params["g"] == "apidiscovery.k8s.io" && params["v"] == "v2":
-			return &form{aggregated: true}
+			return true
 		case params["as"] != "": // another form of Kubernetes
 		case media == mediaJSON || media == "application/*" || media == "*/*":
-			return &form{}
+			return false
 		}
 	}
-	return &form{}
+	return false
 }
 
 // acceptsJSON reports whether a client accepts JSON. Like API servers for OpenAPI documents, it ignores parameters.
@@ -72,11 +69,21 @@ func rejectForm(w http.ResponseWriter) {
 	}))
 }
 
-// withParameters returns a request of a client of Kubernetes whose headers are parameters of the message. It drops the
-// parameters of such clients that have no meaning here: their timeout, and the hash of the document that they expect.
-func withParameters(r *http.Request, f *form) *http.Request {
+// prepareKubernetes returns the request of a client of Kubernetes with its headers as parameters of the message. It drops
+// the parameters of such clients that have no meaning here: their timeout, and the hash of the document that they expect.
+// It returns false if the request is answered already.
+func prepareKubernetes(w http.ResponseWriter, r *http.Request, params map[string]string) (*http.Request, bool) {
+	_, openAPI := params["spec"]
+	if index := params["spec"] == "v3" && params["group"] == ""; openAPI && !index && !acceptsJSON(r.Header) {
+		rejectForm(w)
+		return r, false
+	}
+	return withParameters(r), true
+}
+
+func withParameters(r *http.Request) *http.Request {
 	given, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil || !strings.Contains(r.URL.Path, "/apis") && !strings.Contains(r.URL.Path, "/openapi/") {
+	if err != nil {
 		return r // grpc-gateway reports the error
 	}
 	given.Del("timeout")
@@ -84,19 +91,15 @@ func withParameters(r *http.Request, f *form) *http.Request {
 	if etag := strings.Join(r.Header.Values("If-None-Match"), ","); etag != "" && !given.Has("ifNoneMatch") && !given.Has("if_none_match") {
 		given.Set("ifNoneMatch", etag)
 	}
-	if f.aggregated = f.aggregated && strings.HasSuffix(r.URL.Path, "/apis"); f.aggregated {
-		given.Set("aggregated", "true")
-	}
 	r = r.Clone(r.Context())
+	if strings.HasSuffix(r.URL.Path, "/apis") && acceptsAggregated(r.Header) {
+		given.Set("aggregated", "true")
+		r.Header.Set("Accept", mediaAggregated) // selects the marshaler with this media type
+	} else {
+		r.Header.Del("Accept")
+	}
 	r.URL.RawQuery = given.Encode()
 	return r
-}
-
-// apply makes a request ask for the form.
-func (f *form) apply(request any) {
-	if r, ok := request.(*crdevalv1.TableRequest); ok && f != nil && f.text && r.GetText() == nil {
-		r.Text = &crdevalv1.TableText{}
-	}
 }
 
 // rejectable answers may be an API server's rejection, warned ones have warnings in headers, tagged ones an etag.
@@ -118,66 +121,38 @@ func rejectionOf(message any) *crdevalv1.Rejection {
 }
 
 // writeHead sets the status and the headers of an answer of PresentationService.
-func writeHead(ctx context.Context, w http.ResponseWriter, answer proto.Message) error {
-	f, _ := ctx.Value(formKey{}).(*form)
-	if f == nil {
-		return nil
-	}
-	h := w.Header()
+func writeHead(_ context.Context, w http.ResponseWriter, answer proto.Message) error {
 	message := answer.ProtoReflect().Interface() // which grpc-gateway has wrapped
 	if a, ok := message.(warned); ok {
 		for _, one := range a.GetWarnings() {
-			h.Add("Warning", warningHeader(one.GetText()))
+			w.Header().Add("Warning", warningHeader(one.GetText()))
 		}
 	}
 	if rejection := rejectionOf(message); rejection != nil {
 		w.WriteHeader(int(rejection.GetCode()))
 		return nil
 	}
-	if _, isText := textOf(f, message); isText {
-		h.Set("Content-Type", mediaText+"; charset=utf-8")
-	}
 	if a, ok := message.(tagged); ok {
+		h := w.Header()
 		h.Set("ETag", a.GetEtag())
 		h.Set("Vary", "Accept")
 		h.Set("Cache-Control", "no-cache, private") // may be stored, and is revalidated each time
-		switch {
-		case a.GetDocument() == nil:
+		if a.GetDocument() == nil {
 			h.Del("Content-Type")
 			w.WriteHeader(http.StatusNotModified)
-		case f.aggregated:
-			h.Set("Content-Type", mediaAggregated)
 		}
 	}
 	return nil
-}
-
-// textOf returns the text of an answer that is not JSON.
-func textOf(f *form, message any) (text string, isText bool) {
-	switch a := message.(type) {
-	case *crdevalv1.TableResponse:
-		return a.GetText(), a.GetTable() == nil
-	case *crdevalv1.ExplainResponse:
-		return a.GetText(), f.text
-	}
-	return "", false
 }
 
 // rawBody is a response body that is written as it is.
 type rawBody []byte
 
 // rewriteBody returns what an answer of PresentationService has as its body.
-func rewriteBody(ctx context.Context, answer proto.Message) (any, error) {
-	f, _ := ctx.Value(formKey{}).(*form)
-	if f == nil {
-		return answer, nil
-	}
+func rewriteBody(_ context.Context, answer proto.Message) (any, error) {
 	message := answer.ProtoReflect().Interface()
 	if rejection := rejectionOf(message); rejection != nil {
 		return rawBody(append(kubernetesStatus(rejection), '\n')), nil
-	}
-	if text, isText := textOf(f, message); isText {
-		return rawBody(text), nil
 	}
 	if a, ok := message.(tagged); ok && a.GetDocument() == nil {
 		return rawBody(nil), nil

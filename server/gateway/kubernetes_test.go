@@ -9,26 +9,23 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// TestFormOf: which form an Accept header asks for.
-func TestFormOf(t *testing.T) {
-	const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+// TestAcceptsAggregated checks which headers Accept ask for aggregated discovery.
+func TestAcceptsAggregated(t *testing.T) {
 	for _, c := range []struct {
 		accept []string
-		want   form
+		want   bool
 	}{
-		{nil, form{}},
-		{[]string{"text/plain"}, form{text: true}},
-		{[]string{"text/plain; charset=utf-8, */*"}, form{text: true}},
-		{[]string{"application/json", "text/plain"}, form{}},
-		{[]string{"application/json;as=Table;v=v1;g=meta.k8s.io, text/plain"}, form{text: true}},
-		{[]string{aggregated}, form{aggregated: true}},
-		{[]string{"application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList," + aggregated}, form{aggregated: true}},
-		{[]string{"application/vnd.kubernetes.protobuf," + aggregated}, form{aggregated: true}},
-		{[]string{"*/*," + aggregated}, form{}},
-		{[]string{"", ";;;", "text/"}, form{}},
+		{nil, false},
+		{[]string{"text/plain"}, false},
+		{[]string{mediaAggregated}, true},
+		{[]string{"application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList," + mediaAggregated}, true},
+		{[]string{"application/vnd.kubernetes.protobuf," + mediaAggregated}, true},
+		{[]string{"application/json", mediaAggregated}, false},
+		{[]string{"*/*," + mediaAggregated}, false},
+		{[]string{"", ";;;", "text/"}, false},
 	} {
-		if got := formOf(http.Header{"Accept": c.accept}); *got != c.want {
-			t.Errorf("%q: %+v, want %+v", c.accept, *got, c.want)
+		if got := acceptsAggregated(http.Header{"Accept": c.accept}); got != c.want {
+			t.Errorf("%q: %v, want %v", c.accept, got, c.want)
 		}
 	}
 }
@@ -65,26 +62,23 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestWithParameters: headers and parameters of Kubernetes' clients come to what the messages have.
+// TestWithParameters checks that headers and parameters of Kubernetes' clients become what the messages have.
 func TestWithParameters(t *testing.T) {
-	for _, c := range []struct {
-		url, etag string
-		form      form
-		want      string
-	}{
-		{"/v1/catalogs/c/apis", "", form{}, ""},
-		{"/v1/catalogs/c/apis?timeout=32s", `"a"`, form{}, "ifNoneMatch=%22a%22"},
-		{"/v1/catalogs/c/apis?ifNoneMatch=b", `"a"`, form{}, "ifNoneMatch=b"},
-		{"/v1/catalogs/c/apis", "", form{aggregated: true}, "aggregated=true"},
-		{"/v1/catalogs/c/apis/g/v1", "", form{aggregated: true}, ""},
-		{"/v1/catalogs/c/openapi/v3/apis/g/v1?hash=AB&other=1", "", form{}, "other=1"},
-		{"/v1/catalogs/c/apis?a=%zz", `"a"`, form{}, "a=%zz"},
+	for _, c := range []struct{ url, etag, accept, want string }{
+		{"/v1/catalogs/c/apis", "", "", ""},
+		{"/v1/catalogs/c/apis?timeout=32s", `"a"`, "", "ifNoneMatch=%22a%22"},
+		{"/v1/catalogs/c/apis?ifNoneMatch=b", `"a"`, "", "ifNoneMatch=b"},
+		{"/v1/catalogs/c/apis", "", mediaAggregated, "aggregated=true"},
+		{"/v1/catalogs/c/apis/g/v1", "", mediaAggregated, ""},
+		{"/v1/catalogs/c/openapi/v3/apis/g/v1?hash=AB&other=1", "", "", "other=1"},
+		{"/v1/catalogs/c/apis?a=%zz", `"a"`, "", "a=%zz"},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, c.url, http.NoBody)
 		if c.etag != "" {
 			r.Header.Set("If-None-Match", c.etag)
 		}
-		if got := withParameters(r, &c.form).URL.RawQuery; got != c.want {
+		r.Header.Set("Accept", c.accept)
+		if got := withParameters(r).URL.RawQuery; got != c.want {
 			t.Errorf("%s: %s, want %s", c.url, got, c.want)
 		}
 	}
@@ -107,18 +101,6 @@ func TestKubernetesStatus(t *testing.T) {
 			t.Errorf("%s\nwant %s", got, begin+c.want)
 		}
 	}
-}
-
-// FuzzFormOf: an Accept header selects at most one form.
-func FuzzFormOf(f *testing.F) {
-	for _, seed := range []string{"", "text/plain", "*/*;q=0.1", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", `a/b;c="`, ",,;"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, accept string) {
-		if s := formOf(http.Header{"Accept": {accept}}); s.text && s.aggregated {
-			t.Errorf("%q: %+v", accept, s)
-		}
-	})
 }
 
 // TestWarningHeader: what cannot be in a header is not, and what no client would take is cut.
