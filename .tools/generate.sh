@@ -15,7 +15,6 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 tools=$root/.tools/proto
 cache=$root/.cache/proto
-image=$root/proto/image.binpb
 python_out=$root/clients/python/src
 openapi=$root/server/gateway/openapi
 
@@ -92,17 +91,17 @@ lint)
 	cd "$root"
 	buf lint
 	buf format --diff --exit-code --path proto/crdeval
-	buf breaking --against "$image"
+	buf breaking --against proto/image.binpb
 	;;
 breaking)
 	install_buf
 	cd "$root"
-	buf breaking --against "$image"
+	buf breaking --against proto/image.binpb
 	;;
 image)
 	install_buf
 	cd "$root"
-	buf build -o "$image"
+	buf build -o proto/image.binpb
 	;;
 *)
 	sed -n '2,/^set/{s/^# \{0,1\}//;/^set/d;p}' "$0"
