@@ -40,13 +40,16 @@ func reference(t *testing.T) string {
 	for _, o := range settings.Declare(&Config{}, EnvironmentPrefix).Settings {
 		if o.Group != group {
 			group = o.Group
-			fmt.Fprintf(&b, "\n## %s\n\n| flag | environment | default | description |\n|---|---|---|---|\n", group)
+			fmt.Fprintf(&b, "\n## %s\n\n| flag | default | description |\n|---|---|---|\n", group)
 		}
 		fallback := "none"
 		if o.Default != "" {
 			fallback = "`" + o.Default + "`"
 		}
-		fmt.Fprintf(&b, "| `--%s` | `%s` | %s | %s |\n", o.Name, o.Variable, fallback, strings.ReplaceAll(o.Help, "|", `\|`))
+		fmt.Fprintf(&b, "| `--%s` | %s | %s |\n", o.Name, fallback, strings.ReplaceAll(o.Help, "|", `\|`))
+		if want := EnvironmentPrefix + strings.ToUpper(strings.ReplaceAll(o.Name, "-", "_")); o.Variable != want {
+			t.Errorf("the variable of --%s is %s, the page says %s", o.Name, o.Variable, want)
+		}
 	}
 	b.WriteString(referenceTail)
 	return b.String()
@@ -56,7 +59,8 @@ const referenceHead = `# Configuration
 
 <!-- Generated from the tags of Config in server/app/config.go: go test ./server/app -update -->
 
-Every setting of ` + "`crdeval serve`" + ` is a flag, an environment variable, and a key of a YAML file (` + "`--config FILE`" + `):
+Every setting of ` + "`crdeval serve`" + ` is a flag, an environment variable (` + "`CRDEVAL_`" + ` and the flag in upper case, with
+underscores), and a key of a YAML file (` + "`--config FILE`" + `):
 
     crdeval serve --grpc-address :9090 --cache-bytes 1GiB
     CRDEVAL_GRPC_ADDRESS=:9090 CRDEVAL_CACHE_BYTES=1GiB crdeval serve
