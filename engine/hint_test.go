@@ -100,63 +100,6 @@ func hinted(v *engine.Verdict) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestHintsOfWrites: hints come with every way of writing, and with Prune; none with an object that is as it should be.
-func TestHintsOfWrites(t *testing.T) {
-	ctx := context.Background()
-	crd, _ := hintCases(t)
-	d := compiled(t, crd)
-	const (
-		stored = `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"x","namespace":"default","resourceVersion":"1"},"spec":{"cronSpec":"x"}}`
-		wrong  = `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"x","namespace":"default","resourceVersion":"1"},"spec":{"cronSpec":"x","replica":1}}`
-		said   = `did you mean "replicas"?`
-	)
-	for _, c := range []struct {
-		name string
-		item engine.Write
-		o    engine.AdmitOptions
-		want string
-		at   string
-	}{
-		{"a creation", engine.Create{Object: engine.JSON([]byte(wrong))}, engine.AdmitOptions{}, said, "1:147"},
-		{"a strict one", engine.Create{Object: engine.JSON([]byte(wrong))}, engine.AdmitOptions{FieldValidation: engine.FieldValidationStrict}, said, "1:147"},
-		{"an update", engine.Update{Object: engine.JSON([]byte(wrong)), Old: engine.JSON([]byte(stored))}, engine.AdmitOptions{}, said, "1:147"},
-		{"a patch", engine.Patch{Type: engine.MergePatch, Body: engine.JSON([]byte(`{"spec":{"replica":1}}`)), Old: engine.JSON([]byte(stored))},
-			engine.AdmitOptions{}, said, "1:10"},
-		{"the verdict alone", engine.Create{Object: engine.JSON([]byte(wrong))}, engine.AdmitOptions{View: engine.ViewNone}, "", ""},
-		{"nothing wrong", engine.Create{Object: engine.JSON([]byte(stored))}, engine.AdmitOptions{}, "", ""},
-	} {
-		for call, do := range map[string]func() (*engine.Verdict, error){
-			"Validate": func() (*engine.Verdict, error) {
-				o := engine.ValidateOptions{FieldValidation: c.o.FieldValidation, Brief: c.o.View == engine.ViewNone}
-				return d.Validate(ctx, c.item, o)
-			},
-			"Admit": func() (*engine.Verdict, error) { return d.Admit(ctx, c.item, c.o) },
-		} {
-			v, err := do()
-			if err != nil {
-				t.Fatalf("%s, %s: %v", c.name, call, err)
-			}
-			got, at := "", ""
-			for _, p := range v.Pruned {
-				at = "nowhere"
-				if p.Hint != nil {
-					got = p.Hint.Text
-				}
-				if p.Position != nil {
-					at = fmt.Sprintf("%d:%d", p.Position.Line, p.Position.Column)
-				}
-			}
-			if got != c.want || at != c.at {
-				t.Errorf("%s, %s: %q at %s, want %q at %s", c.name, call, got, at, c.want, c.at)
-			}
-		}
-	}
-	pruned, err := d.Prune(ctx, engine.JSON([]byte(wrong)), engine.TransformOptions{})
-	if err != nil || len(pruned.Pruned) != 1 || pruned.Pruned[0].Hint == nil || pruned.Pruned[0].Hint.Text != said {
-		t.Errorf("Prune: %+v, %v", pruned, err)
-	}
-}
-
 // TestHintsAreBounded: whatever an object and a CRD are made of, hints take little time, and there are not too many.
 func TestHintsAreBounded(t *testing.T) {
 	var properties, spec, items strings.Builder

@@ -98,116 +98,30 @@ func (w *wire) admit(r *crdevalv1.AdmitRequest) []*crdevalv1.VerdictResult {
 	return got.GetResults()
 }
 
-// TestAdmit: every kind of write in one call, each with what is answered and what is stored.
-func TestAdmit(t *testing.T) {
+// TestAdmitViews: an answer has the object, the object if it was changed, or no object.
+func TestAdmitViews(t *testing.T) {
 	w := start(t, nil).withLamp()
-	old := jsonDocument(lamp("v1", `,"spec":{"color":"red","count":2,"watts":5},"status":{"count":1}`))
-	results := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.WriteItem{
-		{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(`{"apiVersion":"example.com/v1","kind":"Lamp","metadata":{"name":"x","namespace":"default"},"spec":{},"status":{"count":4}}`)}}},
-		{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(`{"apiVersion":"example.com/v1beta1","kind":"Lamp","metadata":{"name":"x","namespace":"default"},"spec":{"count":1,"odd":true}}`)}}},
-		{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: jsonDocument(lamp("v1", `,"spec":{"color":"green","count":2,"watts":5},"status":{}`)), OldObject: old}}},
-		{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: jsonDocument(lamp("v1", `,"spec":{"color":"blue"},"status":{"count":3}`)), OldObject: old, Subresource: "status"}}},
-		{Operation: &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: jsonDocument(`{"spec":{"count":null}}`), OldObject: old}}},
-		{Operation: &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_JSON, Patch: yamlDocument("- {op: replace, path: /spec/count, value: 3}\n"), OldObject: old}}},
-		{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: jsonDocument(`{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"x","namespace":"default"},"spec":{"replicas":8}}`), OldObject: old, Subresource: "scale"}}},
-		{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: jsonDocument(lamp("v1", `,"spec":{"color":"mauve"}`)), OldObject: old}}},
-		{Operation: &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_JSON, Patch: jsonDocument(`[{"op":"test","path":"/spec/count","value":9}]`), OldObject: old}}},
-	}})
-	for i, want := range []struct{ object, stored string }{
-		{`{"apiVersion":"example.com/v1","kind":"Lamp","metadata":{"name":"x","namespace":"default","generation":1},"spec":{"color":"white","watts":5}}`, ``},
-		{
-			`{"apiVersion":"example.com/v1beta1","kind":"Lamp","metadata":{"name":"x","namespace":"default","generation":1},"spec":{"count":1,"color":"white"}}`,
-			`{"apiVersion":"example.com/v1","kind":"Lamp","metadata":{"name":"x","namespace":"default","generation":1},"spec":{"count":1}}`,
-		},
-		{`"generation":4},"spec":{"color":"green","count":2,"watts":5},"status":{"count":1}}`, ``},
-		{`"generation":3},"spec":{"color":"red","count":2,"watts":5},"status":{"count":3}}`, ``},
-		{`"generation":4},"spec":{"color":"red","watts":5},"status":{"count":1}}`, ``},
-		{`"generation":4},"spec":{"color":"red","count":3,"watts":5},"status":{"count":1}}`, ``},
-		{`"spec":{"replicas":8},"status":{"replicas":1}}`, `"generation":4},"spec":{"color":"red","count":8,"watts":5},"status":{"count":1}}`},
+	old := lamp("v1", `,"spec":{"color":"red","count":2,"watts":5}`)
+	same, pruned := update(old, old, ""), creation(newLamp("v1", `,"spec":{"x":1}`))
+	for _, c := range []struct {
+		view          crdevalv1.ObjectView
+		same, changed bool // has the object
+	}{
+		{crdevalv1.ObjectView_OBJECT_VIEW_FULL, true, true},
+		{crdevalv1.ObjectView_OBJECT_VIEW_CHANGED, false, true},
+		{crdevalv1.ObjectView_OBJECT_VIEW_NONE, false, false},
 	} {
-		v := results[i].GetVerdict()
-		object, stored := string(v.GetObject().GetJson()), string(v.GetStoredObject().GetJson())
-		if !v.GetAllowed() || !strings.HasSuffix(object, want.object) || (v.GetStoredObject() == nil) != (want.stored == "") || !strings.HasSuffix(stored, want.stored) {
-			t.Errorf("%d: %v\nwant …%s\nstored …%s", i, results[i], want.object, want.stored)
+		r := w.admit(&crdevalv1.AdmitRequest{
+			Items:   []*crdevalv1.WriteItem{same, pruned},
+			Context: &crdevalv1.EvaluationContext{Options: &crdevalv1.EvaluationOptions{View: c.view}},
+		})
+		unchanged, changed := r[0].GetVerdict(), r[1].GetVerdict()
+		if !unchanged.GetAllowed() || (unchanged.GetObject() != nil) != c.same || unchanged.GetStoredObject() != nil {
+			t.Errorf("%s: an object that did not change: %v", c.view, unchanged)
 		}
-	}
-	for i, want := range map[int]int32{7: http.StatusUnprocessableEntity, 8: http.StatusUnprocessableEntity} {
-		v := results[i].GetVerdict()
-		if v.GetAllowed() || v.GetRejection().GetCode() != want || v.GetObject() != nil || v.GetStoredObject() != nil || v.GetRejection().GetStatus() != nil {
-			t.Errorf("%d: %v", i, results[i])
+		if (changed.GetObject() != nil) != c.changed || (changed.GetChanges().GetPruned() != nil) != c.changed || len(changed.GetWarnings()) != 1 {
+			t.Errorf("%s: an object that was pruned: %v", c.view, changed)
 		}
-	}
-}
-
-// TestGeneratedName: a creation gets the generated name over gRPC, REST and in streams.
-func TestGeneratedName(t *testing.T) {
-	w := start(t, nil).withLamp()
-	nameless := `{"apiVersion":"example.com/v1","kind":"Lamp","metadata":{"generateName":"x-","namespace":"default"}}`
-	named := func(how, object string) {
-		t.Helper()
-		if !strings.Contains(object, `"metadata":{"generateName":"x-","namespace":"default","name":"x-abcde","generation":1}`) {
-			t.Errorf("%s: %s", how, object)
-		}
-	}
-	creation := []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(nameless), GeneratedName: "x-abcde"}}}}
-	named("gRPC", string(w.admit(&crdevalv1.AdmitRequest{Items: creation})[0].GetVerdict().GetObject().GetJson()))
-	named("REST", w.do(http.MethodPost, toAdmit, `{"items":[{"create":{"object":`+nameless+`,"generatedName":"x-abcde"}}]}`).text)
-	answer, err := w.admitStream(t.Context(), &crdevalv1.AdmitStreamRequest{Items: creation}).Recv()
-	if err != nil {
-		t.Fatal(err)
-	}
-	named("stream", string(answer.GetResults()[0].GetVerdict().GetObject().GetJson()))
-
-	without := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(nameless)}}}}})[0].GetVerdict()
-	if v := without.GetViolations(); without.GetAllowed() || len(v) == 0 || v[0].GetField() != "metadata.name" || !strings.Contains(v[0].GetMessage(), "set generatedName") {
-		t.Errorf("without a generated name: %v", without)
-	}
-}
-
-// TestAdmitOptions: what options, stage and include do to an answer.
-func TestAdmitOptions(t *testing.T) {
-	w := start(t, nil).withLamp()
-	old := jsonDocument(lamp("v1", `,"spec":{"color":"red","count":2,"watts":5}`))
-	same := []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: old, OldObject: old}}}}
-	answer := func(r *crdevalv1.AdmitRequest) *crdevalv1.Verdict { return w.admit(r)[0].GetVerdict() }
-
-	if v := answer(&crdevalv1.AdmitRequest{Items: same, Context: &crdevalv1.EvaluationContext{Options: &crdevalv1.EvaluationOptions{View: crdevalv1.ObjectView_OBJECT_VIEW_CHANGED}}}); v.GetObject() != nil || v.GetStoredObject() != nil || !v.GetAllowed() {
-		t.Errorf("an object that did not change: %v", v)
-	}
-	unknown := []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(newLamp("v1", `,"spec":{"x":1}`))}}}}
-	if v := answer(&crdevalv1.AdmitRequest{Items: unknown, Context: &crdevalv1.EvaluationContext{Options: &crdevalv1.EvaluationOptions{View: crdevalv1.ObjectView_OBJECT_VIEW_NONE}}}); v.GetObject() != nil || v.GetChanges().GetPruned() != nil || len(v.GetWarnings()) != 1 {
-		t.Errorf("the verdict alone: %v", v)
-	}
-	bad := []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: jsonDocument(lamp("v1", `,"spec":{"color":"mauve"}`)), OldObject: old}}}}
-	if v := answer(&crdevalv1.AdmitRequest{Items: bad, Context: &crdevalv1.EvaluationContext{Options: &crdevalv1.EvaluationOptions{WithStatus: true}}}); !strings.Contains(string(v.GetRejection().GetStatus().GetJson()), `"causes":[{"reason":"FieldValueNotSupported"`) {
-		t.Errorf("the Status of a rejection: %v", v)
-	}
-	beta := []*crdevalv1.WriteItem{{Version: "v1beta1", Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: jsonDocument(lamp("v1beta1", `,"spec":{"color":"green"}`)), OldObject: old}}}}
-	decoded := answer(&crdevalv1.AdmitRequest{Items: beta, Stage: crdevalv1.AdmissionStage_ADMISSION_STAGE_DECODE})
-	if decoded.GetStoredObject() != nil || !strings.Contains(string(decoded.GetOldObject().GetJson()), `"example.com/v1beta1"`) || !strings.HasSuffix(string(decoded.GetObject().GetJson()), `"spec":{"color":"green"}}`) {
-		t.Errorf("ADMISSION_STAGE_DECODE: %v", decoded)
-	}
-	finish := []*crdevalv1.WriteItem{{Version: "v1beta1", Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: decoded.GetObject(), OldObject: old}}}}
-	finished, whole := answer(&crdevalv1.AdmitRequest{Items: finish, Stage: crdevalv1.AdmissionStage_ADMISSION_STAGE_FINISH}), answer(&crdevalv1.AdmitRequest{Items: beta})
-	if string(finished.GetObject().GetJson()) != string(whole.GetObject().GetJson()) || string(finished.GetStoredObject().GetJson()) != string(whole.GetStoredObject().GetJson()) || whole.GetStoredObject() == nil {
-		t.Errorf("ADMISSION_STAGE_FINISH: %v\nwhole %v", finished, whole)
-	}
-	strict := answer(&crdevalv1.AdmitRequest{Items: unknown, Context: &crdevalv1.EvaluationContext{Options: &crdevalv1.EvaluationOptions{FieldValidation: crdevalv1.FieldValidation_FIELD_VALIDATION_STRICT}}})
-	if r := strict.GetRejection(); r.GetCause() != `strict decoding error: unknown field "spec.x"` || !strings.HasSuffix(r.GetMessage(), ": "+r.GetCause()) {
-		t.Errorf("the cause of a rejection: %v", strict)
-	}
-	if r := answer(&crdevalv1.AdmitRequest{Items: bad}).GetRejection(); r.GetCause() != "" {
-		t.Errorf("the cause of an invalid object: %v", r)
-	}
-	held := []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: old, OldObject: old, OldObjectDecoded: true}}}, {Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: jsonDocument(lamp("v1", `,"spec":{"color":"green"}`)), OldObject: old}}}}
-	if r := w.admit(&crdevalv1.AdmitRequest{Items: held}); !r[0].GetVerdict().GetUnchanged() || r[1].GetVerdict().GetUnchanged() {
-		t.Errorf("updates with and without changes: %v", r)
-	}
-	leaving := lamp("v1", `,"spec":{}`)
-	leaving = strings.Replace(leaving, `"generation":3`, `"generation":3,"deletionTimestamp":"2026-01-01T00:00:00Z","deletionGracePeriodSeconds":0,"finalizers":["a.b/c"]`, 1)
-	last := []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: jsonDocument(strings.Replace(leaving, `["a.b/c"]`, `[]`, 1)), OldObject: jsonDocument(leaving)}}}}
-	if v := answer(&crdevalv1.AdmitRequest{Items: last}); !v.GetDeletes() || v.GetObject() == nil {
-		t.Errorf("the last finalizer: %v", v)
 	}
 }
 
