@@ -98,6 +98,16 @@ func Declare(target any, prefix string) *Set {
 	return s
 }
 
+// CopyTo returns the settings of another struct of the same type. They have the values of s, and what has set them.
+func (s *Set) CopyTo(target any) *Set {
+	c := Declare(target, s.prefix)
+	for i, o := range s.Settings {
+		c.Settings[i].field.Set(o.field)
+		c.Settings[i].origin, c.Settings[i].place = o.origin, o.place
+	}
+	return c
+}
+
 func (s *Set) declare(v reflect.Value, group string) {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)

@@ -114,6 +114,28 @@ func TestSources(t *testing.T) {
 	}
 }
 
+func TestCopyTo(t *testing.T) {
+	_, s, err := read(t, []string{"--text=flag"}, map[string]string{"T_COUNT": "8"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var copied all
+	c := s.CopyTo(&copied)
+	path := filepath.Join(t.TempDir(), "f.yaml")
+	if err := os.WriteFile(path, []byte("text: file\ncount: 9\nshape: square\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.ReadFile(path); err != nil {
+		t.Fatal(err)
+	}
+	if copied.Text != "flag" || copied.Count != 8 || copied.Shape != "square" {
+		t.Errorf("%+v", copied)
+	}
+	if !s.Lookup("shape").IsDefault() {
+		t.Error("the file of the copy changes the original")
+	}
+}
+
 func TestLists(t *testing.T) {
 	a, _, err := read(t, []string{"--names=a", "--names", "b,c", "--paths=x", "--paths=y", "--hosts=a=1", "--hosts=b=2", "-qs", "square", "--tries"}, nil, "")
 	if got := fmt.Sprint(a.Names, a.Paths, a.Hosts, a.Quiet, a.Shape, a.Tries, err); got != "[a b c] [x y] map[a:1 b:2] truesquare1000 <nil>" {

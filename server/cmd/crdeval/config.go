@@ -74,16 +74,21 @@ func (f *ciFlags) Load(set *settings.Set) error {
 		}
 		return err
 	}
+	f.config.apply(set, f.section, "")
+	return nil
+}
+
+// apply sets the settings that no flag and no variable has set. The first section that has a setting sets it; "" are
+// the settings of all commands.
+func (c *configFile) apply(set *settings.Set, sections ...string) {
 	for _, o := range set.Settings {
-		value := f.config.settings[""][o.Name]
-		if of := f.config.settings[f.section][o.Name]; of != nil {
-			value = of
-		}
-		if value != nil {
-			o.SetNode(f.config.name, value, f.config.editor(o))
+		for _, section := range sections {
+			if value := c.settings[section][o.Name]; value != nil {
+				o.SetNode(c.name, value, c.editor(o))
+				break
+			}
 		}
 	}
-	return nil
 }
 
 // findConfig returns the configuration file in the working directory or in the nearest parent that has one, up to the
@@ -192,16 +197,4 @@ func (c *configFile) path(name string) string {
 		return name
 	}
 	return filepath.Join(filepath.Dir(c.name), name)
-}
-
-// texts returns the values of a setting.
-func (c *configFile) texts(value *yaml.Node) (all []string) {
-	nodes := []*yaml.Node{value}
-	if value.Kind != yaml.ScalarNode {
-		nodes = value.Content
-	}
-	for _, n := range nodes {
-		all = append(all, settings.Target(n).Value)
-	}
-	return all
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 
@@ -14,17 +13,26 @@ import (
 	"github.com/crdeval/crdeval/server/cmd/crdeval/download"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/repository"
 	"github.com/crdeval/crdeval/server/editor/lsp"
+	"github.com/crdeval/crdeval/server/settings"
 )
 
 type lspCommand struct {
 	CRDs            []string          `name:"crds" help:"File, directory or https:// URL with CRDs, in addition to those of the workspace. Directories include their subdirectories." placeholder:"FILE" ext:"yaml,yml,json" sep:"none"`
 	Exclude         []string          `help:"Skip files and directories that match this glob. Repeatable." placeholder:"GLOB" sep:"none"`
 	SkipKind        []string          `help:"Skip objects of this kind. Repeatable." placeholder:"KIND[.GROUP]"`
-	FieldValidation string            `default:"" enum:",strict,warn,ignore" help:"Report unknown and duplicate fields as errors (strict) or as warnings (warn). ignore: report only unknown fields with a hint, as notes. Default: strict." placeholder:"MODE"`
-	Namespace       string            `short:"n" help:"Namespace of objects without one. Default: default." placeholder:"NAME"`
+	FieldValidation string            `default:"strict" enum:"strict,warn,ignore" help:"Report unknown and duplicate fields as errors (strict) or as warnings (warn). ignore: report only unknown fields with a hint, as notes." placeholder:"MODE"`
+	Namespace       string            `short:"n" default:"default" help:"Namespace of objects without one." placeholder:"NAME"`
 	Kubernetes      kubernetesVersion `help:"Check CRDs as this version of Kubernetes does, such as 1.34. Default: the latest supported version." placeholder:"VERSION"`
 	Config          string            `env:"-" file:"-" ext:"yaml,yml" help:"File with settings. Default: .crdeval.yaml in the first folder of the workspace, or in the nearest parent within the repository." placeholder:"FILE"`
 	Stdio           bool              `env:"-" hidden:"" help:"Ignored: the server always uses stdin and stdout."`
+
+	set *settings.Set // of the flags and variables
+}
+
+// Load implements commandline.Loader: it keeps the settings, because each workspace has a configuration file of its own.
+func (c *lspCommand) Load(set *settings.Set) error {
+	c.set = set
+	return nil
 }
 
 // newLsp declares crdeval lsp.
@@ -71,22 +79,19 @@ func (c *lspCommand) settings(root string) (lsp.Settings, error) {
 		filter, _ = newFilter(working, nil, true)
 		invalid = errors.Join(invalid, err)
 	}
-	settings := lsp.Settings{
-		FieldValidation: engine.FieldValidationStrict, Kubernetes: string(merged.Kubernetes), Namespace: "default",
+	of := lsp.Settings{
+		FieldValidation: engine.FieldValidationStrict, Kubernetes: string(merged.Kubernetes), Namespace: merged.Namespace,
 		Filter: filter, SkipKind: func(apiVersion, kind string) bool {
 			s := new(workspace.Manifest)
 			s.APIVersion, s.Kind = apiVersion, kind
 			return (&ciFlags{SkipKind: merged.SkipKind}).skipReason(s) != ""
 		},
 	}
-	if merged.Namespace != "" {
-		settings.Namespace = merged.Namespace
-	}
 	switch merged.FieldValidation {
 	case "warn":
-		settings.FieldValidation = engine.FieldValidationWarn
+		of.FieldValidation = engine.FieldValidationWarn
 	case "ignore":
-		settings.FieldValidation = engine.FieldValidationIgnore
+		of.FieldValidation = engine.FieldValidationIgnore
 	}
 	urls := map[string]string{} // by the name without secrets
 	for _, name := range merged.CRDs {
@@ -96,62 +101,29 @@ func (c *lspCommand) settings(root string) (lsp.Settings, error) {
 		} else if absolute, err := filepath.Abs(name); err == nil {
 			name = absolute
 		}
-		settings.CRDs = append(settings.CRDs, name)
+		of.CRDs = append(of.CRDs, name)
 	}
-	settings.Read = func(url string) ([]byte, error) { return downloads.Read(urls[url], nil) }
-	return settings, invalid
+	of.Read = func(url string) ([]byte, error) { return downloads.Read(urls[url], nil) }
+	return of, invalid
 }
 
-// withConfig returns the flags, with those that are not set taken from the configuration file.
-func (c *lspCommand) withConfig(working string) (lspCommand, error) {
-	merged, name := *c, c.Config
+// withConfig returns the settings, with those that no flag and no variable has set taken from the configuration file.
+func (c *lspCommand) withConfig(working string) (merged lspCommand, err error) {
+	set := c.set.CopyTo(&merged)
+	name := c.Config
 	if name == "" {
 		if name = findConfigAt(working); name == "" {
 			return merged, nil
 		}
 	}
 	config := &configFile{name: name, found: c.Config == ""}
-	err := config.read()
-	if err != nil {
+	if err := config.read(); err != nil {
 		return merged, err
 	}
-	setting := func(flag string) []string {
-		for _, section := range []string{"lsp", "admit", ""} {
-			if value := config.settings[section][flag]; value != nil {
-				return config.texts(value)
-			}
-		}
-		return nil
-	}
-	for flag, list := range map[string]*[]string{"crds": &merged.CRDs, "exclude": &merged.Exclude,
-		"skip-kind": &merged.SkipKind} {
-		if len(*list) == 0 {
-			*list = setting(flag)
-			if flag == "crds" {
-				for i := range *list {
-					(*list)[i] = config.path((*list)[i])
-				}
-			}
-		}
-	}
-	for flag, text := range map[string]*string{"field-validation": &merged.FieldValidation,
-		"namespace": &merged.Namespace} {
-		if values := setting(flag); *text == "" && len(values) > 0 {
-			*text = values[0]
-		}
-	}
-	if !slices.Contains([]string{"", "strict", "warn", "ignore"}, merged.FieldValidation) {
-		return merged, fmt.Errorf("%s: field-validation is %q: it must be strict, warn or ignore", name,
-			merged.FieldValidation)
-	}
-	if values := setting("kubernetes"); merged.Kubernetes == "" && len(values) > 0 {
-		if err := merged.Kubernetes.UnmarshalText([]byte(values[0])); err != nil {
-			return merged, fmt.Errorf("%s: kubernetes: %w", name, err)
-		}
-	}
+	config.apply(set, "lsp", "admit", "")
 	sources, err := config.sourceFiles()
 	if err == nil {
 		merged.CRDs = append(slices.Clone(merged.CRDs), sources...)
 	}
-	return merged, err // the other settings still apply
+	return merged, errors.Join(set.Explain(set.Err()), err) // the other settings still apply
 }
