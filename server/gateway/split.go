@@ -7,7 +7,6 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/crdeval/crdeval/engine/document"
 	"github.com/crdeval/crdeval/server/api"
 )
 
@@ -18,17 +17,15 @@ type piece struct {
 	offset int64 // of text, in bytes
 }
 
-// splitter cuts a body into pieces as it arrives: JSON into lines, YAML into documents, at each line that begins with
-// ---. Package workspace reads the pieces of YAML. Lines end with a line feed. It skips lines of white space, and
-// documents that have only comments.
+// splitter cuts a body into pieces as it arrives: JSON into lines, without those of white space, and YAML before each line
+// that begins with ---. Package workspace reads the pieces of YAML as it reads a file. Lines end with a line feed.
 type splitter struct {
-	from             *bufio.Reader
-	max              int          // bytes of a piece
-	held             *reservation // of what was read. The caller of next releases that of pieces.
-	yaml             bool
-	at               piece // where the next line begins
-	current          piece
-	started, content bool // whether the current piece has a line, and whether it has content
+	from    *bufio.Reader
+	max     int          // bytes of a piece
+	held    *reservation // of what was read. The caller of next releases that of pieces.
+	yaml    bool
+	at      piece // where the next line begins
+	current piece
 }
 
 func newSplitter(from io.Reader, max int64, held *reservation, yaml bool) *splitter {
@@ -47,7 +44,7 @@ func (s *splitter) ready() bool {
 	return bytes.Contains(waiting, []byte("\n---"))
 }
 
-// next returns the next piece with content. The error at the end of the body is io.EOF, an error of ours is a status.
+// next returns the next piece, which may have only comments if it is YAML. The error at the end of the body is io.EOF, an error of ours is a status.
 func (s *splitter) next() (piece, error) {
 	for {
 		start := s.at
@@ -59,12 +56,11 @@ func (s *splitter) next() (piece, error) {
 		if len(s.current.text) > s.max {
 			return piece{}, s.tooLong(s.current.line)
 		}
-		if err != nil && !ok {
-			ended, ok = s.end(s.at)
-		}
 		switch {
 		case ok:
 			return ended, nil
+		case err != nil && len(s.current.text) > 0:
+			return s.end(s.at), nil
 		case err != nil:
 			return piece{}, err
 		}
@@ -94,49 +90,40 @@ func (s *splitter) readLine() (line []byte, err error) {
 	}
 }
 
-// add classifies line, the last line of the current piece, which begins at start. It returns the piece that line ends.
+// add adds a line, which begins at start and is the end of the current piece. It returns the piece that the line ends.
 func (s *splitter) add(start piece, line []byte) (ended piece, ok bool) {
 	if !s.yaml {
-		s.content = len(bytes.TrimLeft(line, " \t\r\n")) > 0
-		return s.end(s.at)
-	}
-	switch rest, separates := bytes.CutPrefix(line, []byte("---")); {
-	case separates && s.started:
-		s.current.text = s.current.text[:len(s.current.text)-len(line)]
-		ended, ok = s.end(start)
-		if !document.HasContent(rest) { // the document begins after the line
+		if len(bytes.TrimLeft(line, " \t\r\n")) == 0 {
 			s.held.give(int64(len(line)))
-			s.current.line, s.current.offset = s.at.line, s.at.offset
-			return ended, ok
+			s.begin(s.at)
+			return piece{}, false
 		}
-		s.current.text, s.content = bytes.Clone(line), true
-	case separates:
-		s.content = document.HasContent(rest)
-	case !s.content && isEnd(line): // not before an object, but at the end nothing is wrong with it
-		s.held.give(int64(len(s.current.text) - len(line)))
-		s.current = piece{text: bytes.Clone(line), line: start.line, offset: start.offset}
-	default:
-		s.content = s.content || document.HasContentIn(line)
+		return s.end(s.at), true
 	}
-	s.started = true
-	return ended, ok
-}
-
-// isEnd reports whether a line ends a YAML document.
-func isEnd(line []byte) bool {
-	marker, _ := document.DocumentMarker(line)
-	return marker == '.'
+	rest, separates := bytes.CutPrefix(line, []byte("---"))
+	if before := len(s.current.text) - len(line); separates && before > 0 {
+		line = bytes.Clone(line)
+		s.current.text = s.current.text[:before]
+		if rest = bytes.TrimSpace(rest); len(rest) > 0 && rest[0] != '#' { // workspace reports what is wrong with it
+			ended = s.end(start)
+			s.current.text = line
+			return ended, true
+		}
+		s.held.give(int64(len(line)))
+		return s.end(s.at), true
+	}
+	return piece{}, false
 }
 
 // end ends the current piece. The next one begins at next.
-func (s *splitter) end(next piece) (ended piece, ok bool) {
-	ended, ok = s.current, s.content
-	if !ok {
-		s.held.give(int64(len(ended.text)))
-	}
-	s.current, s.started, s.content = piece{line: next.line, offset: next.offset}, false, false
-	return ended, ok
+func (s *splitter) end(next piece) (ended piece) {
+	ended = s.current
+	s.begin(next)
+	return ended
 }
+
+// begin begins a piece.
+func (s *splitter) begin(at piece) { s.current = piece{line: at.line, offset: at.offset} }
 
 func (s *splitter) tooLong(line int) error {
 	err := api.LimitExceeded("max_message_bytes", s.max,

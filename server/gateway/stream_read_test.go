@@ -35,7 +35,6 @@ func TestMemoryOfStreams(t *testing.T) {
 		{"one of each", `{"create":{"object":{}}}` + "\n\n" + `{"nope":1}` + "\n", false, 2 * times},
 		{"documents", "a: 1\n---\n", true, times},
 		{"documents of comments", "# nothing\n---\n", true, 0},
-		{"marks", "...\n", true, 0},
 		{"comments between documents", "a: 1\n---\n# nothing\n---\n", true, times},
 	} {
 		memory := flow.NewMemory(16 << 10)
