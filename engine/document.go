@@ -3,6 +3,7 @@ package engine
 import (
 	"strings"
 
+	"github.com/crdeval/crdeval/engine/document"
 	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/tree"
@@ -22,7 +23,7 @@ type Document struct {
 	//     overrides a merged key (<<) is a duplicate key, and text after the document is an error.
 	//   - With an Origin, YAML is a manifest. It is converted to JSON, as clients do before they send it: a key may
 	//     override a merged key, and text after the document is ignored. Duplicate keys are reported as those of JSON.
-	Origin *tree.Origin
+	Origin *document.Origin
 }
 
 // JSON returns a Document of JSON text.
@@ -38,6 +39,16 @@ func (d Document) Absent() bool { return d.JSON == nil && d.YAML == nil }
 func (d Document) parse(doc *tree.Doc, what string, l Limits) (root uint32, err error) {
 	root, err = compiled.Document(d).Parse(doc, what, l)
 	return root, publicError(err)
+}
+
+// TypeMetaHead returns the beginning of a JSON document up to its apiVersion and kind, and both, if they are its first
+// two members and plain strings. Otherwise, it returns nil. Documents with the same head have the same type, unless one
+// repeats a member, which no allowed object does. The results refer to the text.
+func (d Document) TypeMetaHead() (head []byte, apiVersion, kind string) {
+	if d.YAML != nil {
+		return nil, "", ""
+	}
+	return tree.TypeMetaHead(d.JSON)
 }
 
 // TypeMeta returns the apiVersion and kind at the root of the document, "" where they are absent or not strings. Most

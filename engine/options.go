@@ -6,10 +6,10 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/conversionwebhook"
+	"github.com/crdeval/crdeval/engine/document"
 	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/format"
-	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/rules"
 )
 
@@ -51,7 +51,7 @@ type Options struct {
 // Limits bound the documents that are read, and what schemas and violations add to them. A zero field has its default:
 // MaxBytes 3 MiB, MaxDepth 10,000 levels, MaxAliasFactor 10 (how much larger a YAML document gets by its aliases) beyond
 // MaxAliasBytes 3 MiB, MaxDefaultBytes 8 MiB, MaxViolations 10,000, and MaxViolationBytes 8 MiB.
-type Limits = tree.Limits
+type Limits = document.Limits
 
 // Existing is a registered CRD.
 type Existing struct {

@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crdeval/crdeval/engine/document"
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/hint"
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
@@ -55,7 +56,7 @@ func (v Violation) Error() string {
 
 // Position is a position in a YAML or JSON document: Line and Column from 1, columns in code points, and the Offset in
 // bytes from 0.
-type Position = tree.Position
+type Position = document.Position
 
 // Hint is crdeval's guess of what was meant: a sentence as Text, the Pointer of the field that is meant, and the Replacement
 // of the value as JSON. Pointer and Replacement can be empty. Upstream has no hints.

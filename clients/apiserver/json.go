@@ -102,7 +102,7 @@ func (p *printer) append(text []byte, v any) ([]byte, error) {
 		return append(text, ']'), nil
 	case float64:
 		from := len(text)
-		if text = document.AppendAny(text, v); !bytes.ContainsAny(text[from:], ".e") {
+		if text = document.AppendValue(text, v); !bytes.ContainsAny(text[from:], ".e") {
 			if p.points {
 				text = append(text, ".0"...)
 			}
@@ -110,7 +110,7 @@ func (p *printer) append(text []byte, v any) ([]byte, error) {
 		}
 		return text, nil
 	case nil, bool, int64, string:
-		return document.AppendAny(text, v), nil
+		return document.AppendValue(text, v), nil
 	}
 	printed, err := json.Marshal(v)
 	return append(text, printed...), err
@@ -122,66 +122,12 @@ func isUnchanged(text []byte, u *unstructured.Unstructured, ignored []string) bo
 	if !ok {
 		return false
 	}
-	d := document.Acquire()
-	defer d.Release()
-	root, err := d.ParseJSON(text, document.Limits{})
-	return err == nil && equalMembers(d, root, u.Object, []string{"metadata"}) &&
-		equalMembers(d, d.Field(root, "metadata"), metadata, ignored)
-}
-
-// equalMembers compares an object of a Doc with an unstructured one, without some members.
-func equalMembers(d *document.Doc, i uint32, object map[string]any, ignored []string) bool {
-	if d.Nodes[i].Kind != document.Object || object == nil {
-		return false
-	}
-	left := len(object)
-	for _, name := range ignored {
-		if _, ok := object[name]; ok {
-			left--
-		}
-	}
-	for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
-		key := d.Key(c)
-		if slices.Contains(ignored, key) {
-			continue
-		}
-		if v, ok := object[key]; !ok || !equal(d, c, v) {
-			return false
-		}
-		left--
-	}
-	return left == 0
-}
-
-// equal reports whether an unstructured value is that of a node. It is false for types that decoding does not return.
-func equal(d *document.Doc, i uint32, v any) bool {
-	switch n := &d.Nodes[i]; v := v.(type) {
-	case nil:
-		return n.Kind == document.Null
-	case bool:
-		return n.Kind == document.True && v || n.Kind == document.False && !v
-	case int64:
-		return n.Kind == document.Int && d.Int(i) == v
-	case float64:
-		return n.Kind == document.Float && d.Float(i) == v
-	case string:
-		return n.Kind == document.String && d.Str(i) == v
-	case map[string]any:
-		return equalMembers(d, i, v, nil)
-	case []any:
-		if n.Kind != document.Array || v == nil || d.Len(i) != len(v) {
-			return false
-		}
-		c := n.First
-		for _, item := range v {
-			if !equal(d, c, item) {
-				return false
-			}
-			c = d.Nodes[c].Next
-		}
-		return true
-	}
-	return false
+	same := false
+	err := document.Read(text, document.Limits{}, func(root document.Value) error {
+		same = root.Equal(u.Object, "metadata") && root.Field("metadata").Equal(metadata, ignored...)
+		return nil
+	})
+	return err == nil && same
 }
 
 // unmarshal replaces the content of an object.
@@ -200,12 +146,11 @@ func unmarshal(text []byte, u *unstructured.Unstructured) error {
 
 // parse returns the content of an object. ok is false for a text beyond the limits of the engine, and an unreadable one.
 func parse(text []byte) (content map[string]any, ok bool) {
-	d := document.Acquire()
-	if root, err := d.ParseJSON(text, document.Limits{}); err == nil {
-		content, ok = d.Any(root).(map[string]any)
-	}
-	d.Release()
-	return content, ok
+	err := document.Read(text, document.Limits{}, func(root document.Value) error {
+		content, ok = root.Any().(map[string]any)
+		return nil
+	})
+	return content, ok && err == nil
 }
 
 // equalValues reports whether two unstructured values are equal, as equality.Semantic.DeepEqual does. It allocates

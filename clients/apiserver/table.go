@@ -96,28 +96,25 @@ func (c tableConvertor) printDecoded(ctx context.Context, objects []*unstructure
 	if err != nil {
 		return nil, err
 	}
-	d := document.Acquire()
-	defer d.Release()
-	root, err := d.ParseJSON(text, document.Limits{MaxBytes: len(text)})
-	if err != nil {
-		return nil, err
-	}
 	table := &metav1.Table{TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "Table"}, Rows: []metav1.TableRow{}}
-	for name, into := range map[string]any{"metadata": &table.ListMeta, "columnDefinitions": &table.ColumnDefinitions} {
-		if field := d.Field(root, name); field != 0 {
-			if err := json.Unmarshal(d.Raw(field), into); err != nil {
-				return nil, err
+	err = document.Read(text, document.Limits{MaxBytes: len(text)}, func(root document.Value) error {
+		for name, into := range map[string]any{"metadata": &table.ListMeta, "columnDefinitions": &table.ColumnDefinitions} {
+			if field := root.Field(name); field.Exists() {
+				if err := json.Unmarshal(field.Raw(), into); err != nil {
+					return err
+				}
 			}
 		}
-	}
-	rows := d.Field(root, "rows")
-	for r := d.Nodes[rows].First; r != 0; r = d.Nodes[r].Next {
-		row := metav1.TableRow{}
-		row.Cells, _ = d.Any(d.Field(r, "cells")).([]any)
-		if object := d.Field(r, "object"); object != 0 {
-			row.Object.Raw = bytes.Clone(d.Raw(object))
+		for r := range root.Field("rows").Elements() {
+			row := metav1.TableRow{}
+			row.Cells, _ = r.Field("cells").Any().([]any)
+			row.Object.Raw = bytes.Clone(r.Field("object").Raw())
+			table.Rows = append(table.Rows, row)
 		}
-		table.Rows = append(table.Rows, row)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return table, nil
 }

@@ -60,7 +60,7 @@ func parse(file string, d tree.YAMLDocument) (node, error) {
 
 // duplicateKeys returns an error for each duplicate key of a document. A key can override a merged one, as in manifests.
 func duplicateKeys(file string, d tree.YAMLDocument) (errs []error) {
-	_, converted, err := tree.NewText(d.Text).Convert(0, len(d.Text), limits)
+	_, converted, err := tree.ConvertPart(tree.NewText(d.Text, tree.Position{}), 0, len(d.Text), limits)
 	if err != nil {
 		return nil // of the size: it was read before
 	}

@@ -49,7 +49,7 @@ func Parse(s Source, text []byte, before int) *File {
 
 // parse splits a text into manifests.
 func (f *File) parse(text []byte, before int) {
-	f.Manifests = ReadText(tree.NewTextAt(text, tree.Position{Line: 1 + before}))
+	f.Manifests = ReadText(tree.NewText(text, tree.Position{Line: 1 + before}))
 	for _, m := range f.Manifests {
 		m.In, m.File = f, f.Name
 		m.Number += before

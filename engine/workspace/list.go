@@ -74,11 +74,11 @@ func (m *Manifest) itemsOfJSON() []*Manifest {
 // converted returns the items of a list as JSON. ok is false if the field items is missing or not a list. If it is null,
 // the list is empty, as for kubectl.
 func (m *Manifest) converted() (items []*Manifest, ok bool) {
-	convert, content := m.Text().Convert, m.Document.YAML
+	convert, content := tree.ConvertPart, m.Document.YAML
 	if content == nil {
-		convert, content = m.Text().ConvertJSON, m.Document.JSON
+		convert, content = tree.ConvertJSONPart, m.Document.JSON
 	}
-	text, yaml, err := convert(m.begin, m.begin+len(content), limits)
+	text, yaml, err := convert(m.Text(), m.begin, m.begin+len(content), limits)
 	if err != nil {
 		return nil, false
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/document"
 	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
@@ -44,12 +45,12 @@ type Manifest struct {
 }
 
 // New returns the manifest of a document that is not part of a text.
-func New(document engine.Document) *Manifest {
-	text := document.JSON
-	if document.YAML != nil {
-		text = document.YAML
+func New(d engine.Document) *Manifest {
+	text := d.JSON
+	if d.YAML != nil {
+		text = d.YAML
 	}
-	m := &Manifest{Document: document, origin: tree.NewText(text).At(0)}
+	m := &Manifest{Document: d, origin: tree.NewText(text, tree.Position{}).At(0)}
 	m.identify()
 	return m
 }
@@ -72,8 +73,8 @@ func (m *Manifest) identify() {
 		return
 	}
 	if looksLikeJSON(m.Document.YAML) { // kubectl reports the error of JSON
-		document := engine.Document{JSON: m.Document.YAML, Origin: &m.origin}
-		if _, err := readIdentity(document); err != nil {
+		asJSON := engine.Document{JSON: m.Document.YAML, Origin: &m.origin}
+		if _, err := readIdentity(asJSON); err != nil {
 			m.Err = err
 		}
 	}
@@ -96,7 +97,7 @@ func (m *Manifest) JSON() []byte {
 	if m.Err != nil || m.Document.YAML == nil {
 		return m.Document.JSON
 	}
-	text, _, err := tree.NewText(m.Document.YAML).Convert(0, len(m.Document.YAML), limits)
+	text, _, err := tree.ConvertPart(tree.NewText(m.Document.YAML, tree.Position{}), 0, len(m.Document.YAML), limits)
 	if err != nil {
 		return nil // it was read before
 	}
@@ -104,7 +105,7 @@ func (m *Manifest) JSON() []byte {
 }
 
 // Text returns the text that has the manifest.
-func (m *Manifest) Text() *tree.Text { return m.origin.Text() }
+func (m *Manifest) Text() *document.Text { return m.origin.Text() }
 
 // Extent returns the offsets of the document in the text. They include text after the document that kubectl ignores.
 // For an item of a list, they are those of the document that contains the item.

@@ -1,13 +1,10 @@
 package workspace
 
-import "github.com/crdeval/crdeval/engine/internal/tree"
-
-// Range is where a value is in the text of a manifest.
-type Range = tree.Range
+import "github.com/crdeval/crdeval/engine/document"
 
 // Range returns where the value of a JSON pointer is in the text. If there is no such value, it returns the Range of the
 // deepest existing parent, and false. A manifest that cannot be read has no ranges.
-func (m *Manifest) Range(pointer string) (r Range, ok bool) {
+func (m *Manifest) Range(pointer string) (r document.Range, ok bool) {
 	if m.Err != nil {
 		return r, false
 	}

@@ -10,16 +10,17 @@ import (
 	"unicode/utf8"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/document"
 	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
 // Read returns the manifests of a text as kubectl reads a file. Where kubectl cannot read it, there is a manifest with
 // an error.
-func Read(content []byte) []*Manifest { return ReadText(tree.NewText(content)) }
+func Read(content []byte) []*Manifest { return ReadText(tree.NewText(content, tree.Position{})) }
 
 // ReadText is Read for a Text.
-func ReadText(text *tree.Text) []*Manifest {
+func ReadText(text *document.Text) []*Manifest {
 	r := &reader{text: text}
 	begin := 0
 	if bytes.HasPrefix(text.Bytes(), byteOrderMark) {

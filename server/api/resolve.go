@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/engine/document"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/registry"
 )
@@ -66,7 +65,7 @@ func (r *resolver) find(ctx context.Context, t target, o engine.Document) (d *en
 	}
 	r.last, r.found, r.head = t, d, nil
 	if t.crd == "" {
-		r.head = typeMetaHead(o)
+		r.head, _, _ = o.TypeMetaHead()
 	}
 	return d, nil
 }
@@ -92,11 +91,11 @@ func (r *resolver) guess(ctx context.Context, item item, o engine.Document) *eng
 	if r.found != nil && len(r.head) > 0 && t.revision == r.last.revision && bytes.HasPrefix(o.JSON, r.head) {
 		return r.found
 	}
-	head := typeMetaHead(o)
+	head, _, _ := o.TypeMetaHead()
 	if len(head) == 0 {
 		return nil
 	}
-	t.apiVersion, t.kind, _ = document.PeekTypeMeta(append(bytes.Clone(head), '}'))
+	_, t.apiVersion, t.kind = engine.JSON(bytes.Clone(head)).TypeMetaHead() // outlives the item
 	d, err := r.find(ctx, t, o)
 	if err != nil {
 		return nil
@@ -236,13 +235,4 @@ func hasVersion(d *engine.Definition, version string, served bool) bool {
 	return slices.ContainsFunc(d.Versions(), func(v engine.VersionInfo) bool {
 		return v.Name == version && (v.Served || !served)
 	})
-}
-
-// typeMetaHead returns the beginning of a JSON document up to its apiVersion and kind if they are its first members, or
-// nil. Documents with the same head have the same type, unless one repeats a member, which no allowed object does.
-func typeMetaHead(o engine.Document) []byte {
-	if o.YAML != nil {
-		return nil
-	}
-	return o.JSON[:document.TypeMetaHead(o.JSON)]
 }

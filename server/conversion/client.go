@@ -21,6 +21,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/crdeval/crdeval/engine/conversionwebhook"
+	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/server/conversion/review"
 	"github.com/crdeval/crdeval/server/flow"
 )
@@ -158,7 +159,7 @@ func (c *Client) post(ctx context.Context, webhook *client, r conversionwebhook.
 	defer release()
 	weight := int64(0)
 	for _, o := range r.Objects {
-		weight += weigh(o)
+		weight += host.EvaluationMemory(o)
 	}
 	ctx = context.WithValue(ctx, requestWeightKey{}, weight)
 	_, err = webhook.breaker.Execute(func() (any, error) {

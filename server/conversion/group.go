@@ -45,7 +45,7 @@ type call struct {
 // convert adds an object to a call and waits for its end. A panic of the call is raised again.
 func (r *reservation) convert(ctx context.Context, pool *flow.Pool, c *Client, q conversionwebhook.Request) ([]byte, error) {
 	g := &r.group
-	item := pool.Park(weigh(q.Objects[0]))
+	item := pool.Park(host.EvaluationMemory(q.Objects[0]))
 	g.mu.Lock()
 	if g.pool == nil {
 		g.pool, g.waiting = pool, map[target]*call{}

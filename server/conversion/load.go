@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-
-	"github.com/crdeval/crdeval/engine/document"
 )
 
 // load bounds the calls that run, and the memory for their responses. It rejects what exceeds a bound instead of queueing
@@ -96,9 +94,6 @@ func (l *load) release(host string, n int64) {
 		}
 	}
 }
-
-// weigh returns the approximate memory that the evaluation of an object needs. It can parse the object three times.
-func weigh(object []byte) int64 { return 3 * int64(len(object)+document.MaxTreeSize(object)) }
 
 // reservation is the memory that the responses of a request take. It ends with the request, because results refer to the
 // responses.

@@ -11,6 +11,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crdeval/crdeval/engine/host"
 )
 
 // guard rejects redirects, and responses that are too long or need too much memory.
@@ -64,7 +66,7 @@ func (b *body) Read(p []byte) (int, error) {
 	if b.read += int64(n); b.read > c.o.MaxResponseBytes {
 		return 0, &failure{TooLarge, fmt.Errorf("the response is larger than %d bytes, the limit", c.o.MaxResponseBytes)}
 	}
-	if b.free -= weigh(p[:n]); b.free < 0 {
+	if b.free -= host.EvaluationMemory(p[:n]); b.free < 0 {
 		if err := b.memory.take(&c.load, b.guard.host, -b.free); err != nil {
 			b.memory.give(b.guard.host, b.taken) // at once, so that one of several responses fits
 			b.taken = 0

@@ -218,7 +218,7 @@ func unsupportedMedia(r *http.Request, supported string) error {
 
 // decode reads the body into v and keeps the error, of which grpc-gateway has only the text.
 func (b *body) decode(v any) error {
-	b.text = document.NewText(b.data)
+	b.text = document.NewText(b.data, document.Position{})
 	if b.err = b.decodeInto(v); b.err == nil {
 		b.err = b.checkPath(v)
 	}
@@ -234,7 +234,7 @@ func (b *body) decodeInto(v any) error {
 	}
 	switch {
 	case !b.yaml:
-		return withHint(unmarshal(b.data, v, b.lists, nil), v)
+		return withHint(unmarshal(b.data, v, b.lists), v)
 	case len(bytes.TrimSpace(b.data)) == 0:
 		return errEmptyBody
 	}

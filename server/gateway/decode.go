@@ -24,11 +24,7 @@ type decoder struct {
 	scanner
 	path  []step
 	lists map[string]api.ListLimit // of the message that is the body; nil: no limits
-	found documentPaths            // of the documents; nil: not needed
 }
-
-// documentPaths are the paths of the documents in a body.
-type documentPaths map[*crdevalv1.Document]document.Path
 
 // step is a field or, with an empty name, an index.
 type step struct {
@@ -38,8 +34,8 @@ type step struct {
 
 // decodeMessage reads src, which is one JSON value, into the struct m. It rejects unknown fields, fields given twice,
 // values of a wrong type, and lists beyond their limits, at the first element too many.
-func decodeMessage(src []byte, m reflect.Value, lists map[string]api.ListLimit, found documentPaths) error {
-	d := decoder{scanner: scanner{src: src}, lists: lists, found: found}
+func decodeMessage(src []byte, m reflect.Value, lists map[string]api.ListLimit) error {
+	d := decoder{scanner: scanner{src: src}, lists: lists}
 	err := d.start()
 	if err == nil {
 		err = d.message(typeOf(m.Type()), m)
@@ -48,7 +44,10 @@ func decodeMessage(src []byte, m reflect.Value, lists map[string]api.ListLimit, 
 		err = d.end()
 	}
 	if at, ok := errors.AsType[*bodyError](err); ok {
-		at.path, at.pointer = d.pathText(), d.valuePath().With(at.member...).Pointer()
+		at.path, at.pointer = d.pathText(), d.pointer()
+		if at.isMember {
+			at.pointer += "/" + document.EscapePointer(at.member)
+		}
 	}
 	return err
 }
@@ -75,15 +74,15 @@ func yamlDocument(text []byte) *crdevalv1.Document {
 	return &crdevalv1.Document{Content: &crdevalv1.Document_RawYaml{RawYaml: text}}
 }
 
-// valuePath returns the path as a document.Path.
-func (d *decoder) valuePath() document.Path {
-	path := make(document.Path, len(d.path))
-	for i, s := range d.path {
-		if path[i] = document.Name(s.name); s.name == "" {
-			path[i] = document.At(s.index)
+// pointer returns the path as a JSON pointer. The names of fields need no escapes.
+func (d *decoder) pointer() string {
+	var pointer []byte
+	for _, s := range d.path {
+		if pointer = append(append(pointer, '/'), s.name...); s.name == "" {
+			pointer = strconv.AppendInt(pointer, int64(s.index), 10)
 		}
 	}
-	return path
+	return string(pointer)
 }
 
 func (d *decoder) pathText() string {
@@ -136,7 +135,7 @@ func (d *decoder) message(t *messageType, m reflect.Value) error {
 func (d *decoder) failMember(kind string, name []byte, format string, args ...any) error {
 	err := d.fail(format, args...)
 	if at, ok := errors.AsType[*bodyError](err); ok {
-		at.kind, at.member = kind, document.Path{document.Name(string(name))}
+		at.kind, at.member, at.isMember = kind, string(name), true
 	}
 	return err
 }
@@ -207,10 +206,7 @@ func (d *decoder) single(f *field, to reflect.Value) error {
 	case inline:
 		raw, err := d.value()
 		if err == nil {
-			given := api.JSON(raw)
-			if to.Set(reflect.ValueOf(given)); d.found != nil {
-				d.found[given] = d.valuePath()
-			}
+			to.Set(reflect.ValueOf(api.JSON(raw)))
 		}
 		return err
 	case message:

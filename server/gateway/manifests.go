@@ -167,31 +167,28 @@ func (b *body) decodeYAML(v any) error {
 	if err := b.reserveNodes(); err != nil {
 		return err
 	}
-	text := b.text.Bytes()
-	converted, conversion, err := b.text.Convert(0, len(text), b.limits)
-	if err != nil {
+	var err error
+	if b.converted, err = document.ReadYAML(b.text, b.limits); err != nil {
 		return err
 	}
-	if hasMarker(text) {
-		if end, more := document.IgnoredText(text); more {
-			return b.secondDocument(b.text.Position(end))
+	if hasMarker(b.text.Bytes()) {
+		if at, more := b.converted.Ignored(); more {
+			return b.secondDocument(at)
 		}
 	}
-	b.conversion, b.paths = conversion, documentPaths{}
-	err = unmarshal(converted, v, b.lists, b.paths)
+	err = unmarshal(b.converted.JSON(), v, b.lists)
 	if at, ok := errors.AsType[*bodyError](err); ok {
 		at.suggestItems(v)
-		at.follow(b.text, conversion)
+		at.follow(b.text, b.converted)
 	}
 	return err
 }
 
 // follow makes an error about converted JSON one about the YAML text.
-func (e *bodyError) follow(text *document.Text, conversion *document.ManifestText) {
-	origin := conversion.At(nil)
-	found, _ := origin.Ranges(nil, false).Find(e.pointer)
+func (e *bodyError) follow(text *document.Text, converted *document.YAML) {
+	found, _ := converted.Range(e.pointer)
 	e.body, e.offset = text.Bytes(), found.Value.Begin
-	if len(e.member) > 0 {
+	if e.isMember {
 		e.offset = found.Key.Begin
 	}
 }

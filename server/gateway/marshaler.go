@@ -74,10 +74,10 @@ func appendAny(dst []byte, m proto.Message) ([]byte, error) {
 }
 
 // Unmarshal implements runtime.Marshaler for messages and for a **crdevalv1.Document, which becomes nil for null.
-func (Marshaler) Unmarshal(data []byte, v any) error { return unmarshal(data, v, nil, nil) }
+func (Marshaler) Unmarshal(data []byte, v any) error { return unmarshal(data, v, nil) }
 
-// unmarshal adds the paths of the documents in a message to found, unless that is nil.
-func unmarshal(data []byte, v any, lists map[string]api.ListLimit, found documentPaths) error {
+// unmarshal is Unmarshal with limits of lists.
+func unmarshal(data []byte, v any, lists map[string]api.ListLimit) error {
 	switch v := v.(type) {
 	case **crdevalv1.Document:
 		d, err := decodeDocument(data)
@@ -89,7 +89,7 @@ func unmarshal(data []byte, v any, lists map[string]api.ListLimit, found documen
 		return err
 	case proto.Message:
 		if v.ProtoReflect().Descriptor().ParentFile().Package() == ownPackage {
-			return decodeMessage(data, reflect.ValueOf(v).Elem(), lists, found)
+			return decodeMessage(data, reflect.ValueOf(v).Elem(), lists)
 		}
 		return protojson.Unmarshal(data, v)
 	}

@@ -12,21 +12,24 @@ import (
 
 // bodyOrigins are the origins of the documents of a body. They are complete before the call.
 type bodyOrigins struct {
-	text       *document.Text                              // the body
-	conversion *document.ManifestText                      // of a YAML body that was converted to JSON, else nil
-	paths      documentPaths                               // of its documents
-	manifests  map[*crdevalv1.Document]*workspace.Manifest // of a YAML body of manifests
+	text      *document.Text                              // the body
+	converted *document.YAML                              // the body as YAML that was converted to JSON, else nil
+	manifests map[*crdevalv1.Document]*workspace.Manifest // of a YAML body of manifests
 }
 
 var _ api.Origins = (*bodyOrigins)(nil)
 
-// Origin implements api.Origins. Most documents of a body are slices of it.
+// Origin implements api.Origins. Most documents of a body are slices of it, or of the JSON to which it was converted.
 func (b *bodyOrigins) Origin(d *crdevalv1.Document) (*document.Origin, error) {
 	if m := b.manifests[d]; m != nil {
 		return originOf(m)
 	}
-	if path, ok := b.paths[d]; ok {
-		o := b.conversion.At(path)
+	if b.converted != nil {
+		at := sliceOffset(b.converted.JSON(), d.GetJson())
+		if at < 0 {
+			return nil, nil
+		}
+		o := b.converted.At(at)
 		return &o, nil
 	}
 	text := d.GetJson()

@@ -18,13 +18,14 @@ import (
 
 // A bodyError says where a body is not the JSON of its message.
 type bodyError struct {
-	body    []byte
-	offset  int
-	path    string
-	pointer string        // to the path and the member
-	member  document.Path // the member of the object at the path that is wrong, empty for the value there
-	kind    string        // the type of the violation, "" for a value that is not what it should be
-	text    string
+	body     []byte
+	offset   int
+	path     string
+	pointer  string // to the path and the member
+	member   string // the key of the member of the object at the path that is wrong
+	isMember bool   // false: the value at the path is wrong
+	kind     string // the type of the violation, "" for a value that is not what it should be
+	text     string
 }
 
 // Error returns line, column, path and what is wrong.
@@ -45,15 +46,15 @@ func atPosition(p document.Position, text string) string {
 }
 
 func (e *bodyError) position() document.Position {
-	return document.NewText(e.body).Position(e.offset)
+	return document.NewText(e.body, document.Position{}).Position(e.offset)
 }
 
 // violation returns the error as a violation.
 func (e *bodyError) violation() engine.Violation {
 	at := e.position()
 	field := e.path
-	for _, s := range e.member {
-		field = strings.TrimPrefix(field+"."+s.Key(), ".")
+	if e.isMember {
+		field = strings.TrimPrefix(field+"."+e.member, ".")
 	}
 	return engine.Violation{
 		Type: cmp.Or(e.kind, engine.TypeDecode), Field: field, Pointer: e.pointer, Message: e.text, Detail: e.text, Position: &at,
@@ -75,7 +76,7 @@ func (e *bodyError) findSyntax() {
 	}
 	if at := int(syntax.Offset) - 1; at < e.offset && len(bytes.TrimSpace(e.body[:max(at, 0)])) > 0 {
 		e.offset, e.text = at, "invalid JSON: "+syntax.Error()
-		e.path, e.pointer, e.member = "", "", nil
+		e.path, e.pointer, e.member, e.isMember = "", "", "", false
 	}
 }
 

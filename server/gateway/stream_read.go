@@ -128,7 +128,7 @@ func (s *streamReader) flush() error {
 
 // pieceText returns the text of a piece, with positions in the body.
 func pieceText(p piece) *document.Text {
-	return document.NewTextAt(p.text, document.Position{Line: p.line, Offset: int(p.offset)})
+	return document.NewText(p.text, document.Position{Line: p.line, Offset: int(p.offset)})
 }
 
 // itemsOf returns the items of a piece: those of a list in YAML, none of a null document, one otherwise.
@@ -171,7 +171,7 @@ func (s *streamReader) item(p piece) (r record, err error) {
 		object, err = decodeDocument(p.text)
 		r.item = s.newItem(object)
 	} else {
-		err = unmarshal(p.text, r.item, nil, nil)
+		err = unmarshal(p.text, r.item, nil)
 	}
 	if err != nil {
 		err = lineError(p, err)

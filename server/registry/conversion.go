@@ -169,7 +169,10 @@ func canonicalRules(rules engine.Document, l engine.Limits) ([]byte, error) {
 	_, _, err := convert.IsRules(rules, l) // has the position of a syntax error
 	var text []byte
 	if err == nil && rules.YAML != nil {
-		text, _, err = document.YAMLToJSON(rules.YAML, l)
+		var y *document.YAML
+		if y, err = document.ReadYAML(document.NewText(rules.YAML, document.Position{}), l); err == nil {
+			text = y.JSON()
+		}
 	} else if err == nil {
 		var b bytes.Buffer
 		err = json.Compact(&b, rules.JSON)

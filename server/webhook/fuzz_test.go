@@ -3,8 +3,6 @@ package webhook
 import (
 	"encoding/json"
 	"testing"
-
-	"github.com/crdeval/crdeval/engine/document"
 )
 
 // FuzzRead: no body makes a panic, and what is read has what the webhooks rely on.
@@ -28,32 +26,4 @@ func FuzzRead(f *testing.F) {
 			t.Errorf("%s, %v", text, err)
 		}
 	})
-}
-
-// FuzzDifference: the patch of two objects turns the one into the other.
-func FuzzDifference(f *testing.F) {
-	f.Add([]byte(`{"a":[{"b":1},{}],"c/d":null}`), []byte(`{"a":[{"b":2},{"x":""}],"~":{}}`))
-	f.Add([]byte(`{"":{"":1}}`), []byte(`{"":{"":1.5}}`))
-	f.Fuzz(func(t *testing.T, from, to []byte) {
-		if !clean(from) || !clean(to) {
-			return // an API server sends neither duplicate keys nor anything that is not UTF-8
-		}
-		checkPatch(t, from, to)
-	})
-}
-
-// clean says whether a text is an object as an API server prints one, apart from white space and the spelling of numbers.
-func clean(text []byte) bool {
-	var m map[string]any
-	if json.Unmarshal(text, &m) != nil || m == nil {
-		return false
-	}
-	d := document.Acquire()
-	defer d.Release()
-	root, err := d.ParseJSON(text, unbounded)
-	if err != nil {
-		return false
-	}
-	printed, err := json.Marshal(m)
-	return err == nil && string(printed) == string(d.AppendCanonical(nil, root))
 }

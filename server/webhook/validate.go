@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 
+	"github.com/crdeval/crdeval/engine/document"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
@@ -82,7 +83,7 @@ func Mutate(ctx context.Context, to crdevalv1.EvaluationServiceClient, catalog s
 	if err != nil || v.GetObject() == nil {
 		return answer, err
 	}
-	patch, err := difference(r.inner.Object.Raw, v.GetObject().GetJson())
+	patch, err := document.JSONPatch(r.inner.Object.Raw, v.GetObject().GetJson())
 	if err == nil && patch != nil {
 		answer.patch(patch)
 	}

@@ -66,7 +66,7 @@ func (d *Doc) duplicatePlaces(s Source) map[string]DuplicatePlace {
 	case y != nil:
 		return placesBelow(y.repeated, nil)
 	case o.Converted():
-		return placesBelow(o.from.y.repeated, o.path)
+		return placesBelow(o.from.y.repeated, o.place())
 	}
 	all := Acquire()
 	defer all.Release()

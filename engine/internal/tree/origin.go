@@ -12,7 +12,8 @@ type Origin struct {
 	text  *Text
 	begin int           // of the document in the text
 	from  *ManifestText // of a document that was converted to JSON, else nil
-	path  Path          // of the document in the conversion
+	path  Path          // of the document in the conversion; nil: it begins at the offset value of its JSON
+	value int
 }
 
 // At returns the Origin of a document whose text is a part of the Text.
@@ -27,16 +28,25 @@ func (o *Origin) Converted() bool { return o != nil && o.from != nil }
 // Begin returns the offset of the document in the Text.
 func (o *Origin) Begin() int {
 	if o.from != nil {
-		return o.text.Index(o.from.position(o.path, nil))
+		return o.text.Index(o.from.position(o.place(), nil))
 	}
 	return o.begin
 }
 
+// place returns the path of the document in the conversion.
+func (o *Origin) place() Path {
+	if o.value == 0 {
+		return o.path
+	}
+	return o.from.pathAt(o.value)
+}
+
 // Follow returns the position of a JSON pointer in a document that was converted, or of its deepest existing parent.
 func (o *Origin) Follow(pointer string) Position {
+	path := o.place()
 	o.from.mu.Lock()
 	defer o.from.mu.Unlock()
-	return o.from.y.Follow(o.path, pointer)
+	return o.from.y.Follow(path, pointer)
 }
 
 // at returns the position of a byte of a document that was not converted.
@@ -52,7 +62,7 @@ func (o *Origin) Locate(err error) error {
 	located.located = true
 	switch {
 	case o.from != nil:
-		p := o.from.position(o.path, nil)
+		p := o.from.position(o.place(), nil)
 		located.Offset, located.Line, located.Column = p.Offset, p.Line, p.Column
 	case syntax.Offset >= 0:
 		p := o.at(syntax.Offset)
@@ -63,8 +73,9 @@ func (o *Origin) Locate(err error) error {
 	return &located
 }
 
-// ConvertJSON is Convert for a document in JSON, for its values that become documents without being parts of the Text.
-func (t *Text) ConvertJSON(begin, end int, l Limits) (json []byte, c *ManifestText, err error) {
+// ConvertJSONPart is ConvertPart for a document in JSON, for its values that become documents without being parts of the
+// Text.
+func ConvertJSONPart(t *Text, begin, end int, l Limits) (json []byte, c *ManifestText, err error) {
 	o, json := t.At(begin), t.bytes[begin:end]
 	d := Acquire()
 	defer d.Release()
@@ -82,19 +93,24 @@ func (t *Text) ConvertJSON(begin, end int, l Limits) (json []byte, c *ManifestTe
 	for duplicate := range d.Duplicates(Request) {
 		y.repeated = append(y.repeated, duplicate.Places...)
 	}
-	return json, &ManifestText{text: t, begin: begin, y: y}, nil
+	return json, &ManifestText{text: t, begin: begin, y: y, json: json}, nil
 }
 
 // ManifestText is a YAML document of a Text that was converted to JSON. Its documents can be used concurrently.
 type ManifestText struct {
 	text  *Text
 	begin int
+	json  []byte
 	mu    sync.Mutex
 	y     *YAMLSource
+
+	doc   *Doc // of json, on first use
+	last  Path // the last result of pathAt
+	value int  // its argument
 }
 
-// Convert converts the YAML document text[begin:end] to JSON as clients convert manifests.
-func (t *Text) Convert(begin, end int, l Limits) (json []byte, c *ManifestText, err error) {
+// ConvertPart converts the YAML document at [begin, end) of a Text to JSON as clients convert manifests.
+func ConvertPart(t *Text, begin, end int, l Limits) (json []byte, c *ManifestText, err error) {
 	o, src := t.At(begin), endLine(t.bytes[begin:end])
 	y, ok := (*YAMLSource)(nil), false
 	if l = l.WithDefaults(); len(src) <= l.MaxBytes {
@@ -105,12 +121,49 @@ func (t *Text) Convert(begin, end int, l Limits) (json []byte, c *ManifestText, 
 	} else if json, y, err = convertManifest(src, &o, l); err != nil {
 		return nil, nil, err
 	}
-	return json, &ManifestText{text: t, begin: begin, y: y}, nil
+	return json, &ManifestText{text: t, begin: begin, y: y, json: json}, nil
 }
 
 // At returns the Origin of the value at a path, as a document in JSON.
 func (c *ManifestText) At(path Path) Origin {
 	return Origin{text: c.text, begin: c.begin, from: c, path: path}
+}
+
+// AtOffset returns the Origin of the value that begins at an offset of the JSON, as a document in JSON.
+func (c *ManifestText) AtOffset(offset int) Origin {
+	return Origin{text: c.text, begin: c.begin, from: c, value: offset}
+}
+
+// pathAt returns the path of the value that begins at an offset of the JSON.
+func (c *ManifestText) pathAt(offset int) Path {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if offset == c.value {
+		return c.last
+	}
+	if f := c.y.scan(); c.doc == nil && f != nil {
+		c.doc = f.d
+	} else if c.doc == nil {
+		c.doc = new(Doc)
+		_, _ = c.doc.Parse(c.json, Request, Limits{MaxBytes: maxSource}) // if the caller has changed it, the path is empty
+	}
+	var path Path
+	for node := c.doc.Root(Request); node != 0; {
+		of := &c.doc.Nodes[node]
+		if int(of.Off) >= offset {
+			break
+		}
+		for node = of.First; node != 0 && int(c.doc.Nodes[node].End) <= offset; {
+			node = c.doc.Nodes[node].Next
+		}
+		if node != 0 && of.Kind == Array {
+			path = append(path, At(int(c.doc.Nodes[node].Key)))
+		} else if node != 0 {
+			path = append(path, Name(c.doc.Key(node)))
+		}
+	}
+	c.last, c.value = path, offset
+	return path
 }
 
 // DuplicatesOutside returns the places of the duplicate keys that are in none of the values at these paths.

@@ -152,29 +152,33 @@ func NextJSON(src []byte, at int) (v Span, ok bool) {
 	return Span{at, end}, true
 }
 
-// TypeMetaHead returns the length of the text up to and including apiVersion and kind. It returns 0 unless these are
-// the first two members and plain strings. Texts with the same head have the same type, unless they repeat these keys
-// later.
-func TypeMetaHead(src []byte) int {
+// TypeMetaHead returns the beginning of a text up to and including apiVersion and kind, and both. It returns nil unless
+// these are the first two members and plain strings. Texts with the same head have the same type, unless they repeat
+// these keys later. The results refer to src.
+func TypeMetaHead(src []byte) (head []byte, apiVersion, kind string) {
 	i := skipSpace(src, 0)
 	if i >= len(src) || src[i] != '{' {
-		return 0
+		return nil, "", ""
 	}
 	var first string
 	for {
 		key, next := peekKey(src, i+1)
 		if next < 0 || key != "apiVersion" && key != "kind" || key == first {
-			return 0
+			return nil, "", ""
 		}
-		if _, next = plainString(src, next); next < 0 {
-			return 0
+		of := &kind
+		if key == "apiVersion" {
+			of = &apiVersion
+		}
+		if *of, next = plainString(src, next); next < 0 {
+			return nil, "", ""
 		}
 		if first != "" {
-			return next
+			return src[:next], apiVersion, kind
 		}
 		first = key
 		if i = skipSpace(src, next); i >= len(src) || src[i] != ',' {
-			return 0
+			return nil, "", ""
 		}
 	}
 }

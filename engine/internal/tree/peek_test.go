@@ -17,8 +17,9 @@ func TestTypeMetaHead(t *testing.T) {
 		{`[]`, ``},
 		{``, ``},
 	} {
-		if got := c.text[:TypeMetaHead([]byte(c.text))]; got != c.head {
-			t.Errorf("%s: %q, want %q", c.text, got, c.head)
+		head, apiVersion, kind := TypeMetaHead([]byte(c.text))
+		if string(head) != c.head || head != nil && (apiVersion != "v1" || kind != "Pod") {
+			t.Errorf("%s: %q, %q, %q, want %q", c.text, head, apiVersion, kind, c.head)
 		}
 	}
 }

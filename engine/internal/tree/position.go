@@ -45,7 +45,7 @@ func (d *Doc) KeyPosition(i uint32, p Path) Position {
 		return y.KeyPosition(p)
 	}
 	if o := d.origins[n.Src]; o.Converted() {
-		return o.from.keyPosition(o.path, p)
+		return o.from.keyPosition(o.place(), p)
 	}
 	if n.KeyLen == 0 || n.KeySrc != n.Src {
 		return d.positionOf(n.Src, n.Off, p)
@@ -86,7 +86,7 @@ func (d *Doc) positionOf(s Source, offset uint32, p Path) Position {
 	}
 	switch o := d.origins[s]; {
 	case o.Converted():
-		return o.from.position(o.path, p)
+		return o.from.position(o.place(), p)
 	case o != nil:
 		return o.at(int(offset))
 	}

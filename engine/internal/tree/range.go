@@ -57,7 +57,7 @@ func (o *Origin) Ranges(text []byte, isYAML bool) *Ranges {
 func (r *Ranges) Find(pointer string) (found Range, ok bool) {
 	mu, y, from := &r.mu, r.yaml, Path(nil)
 	if c := r.origin.from; c != nil {
-		mu, y, from = &c.mu, c.y, r.origin.path
+		mu, y, from = &c.mu, c.y, r.origin.place()
 	}
 	mu.Lock()
 	defer mu.Unlock()

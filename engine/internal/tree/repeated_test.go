@@ -19,7 +19,7 @@ func TestRepeatedKeys(t *testing.T) {
 		`{"a": {"b": 1, "\u0062": 2}, "c": [1, {"d": 1,` + "\n" + ` "d": 2}]}`: `duplicate field "a.b" 1:26|duplicate field "c[1].d" 2:2`,
 	} {
 		for _, lines := range []int{0, 3} {
-			d, whole := Acquire(), NewText([]byte(strings.Repeat("#\n", lines)+text))
+			d, whole := Acquire(), NewText([]byte(strings.Repeat("#\n", lines)+text), Position{})
 			origin := whole.At(2 * lines)
 			var err error
 			if text[0] == '{' {

@@ -15,11 +15,10 @@ type Text struct {
 	index textIndex
 }
 
-// NewText returns a Text. Positions and offsets of UTF-16 refer to the text in UTF-8.
-func NewText(text []byte) *Text { return NewTextAt(text, Position{Line: 1}) }
-
-// NewTextAt returns a Text that is a part of a longer text. It begins at the beginning of a line, whose position is begin.
-func NewTextAt(text []byte, begin Position) *Text {
+// NewText returns a Text. Positions and offsets of UTF-16 refer to the text in UTF-8. If the text is a part of a longer
+// text, it begins at the beginning of a line, and begin is the position of that line. Otherwise, begin is zero.
+func NewText(text []byte, begin Position) *Text {
+	begin.Line = max(begin.Line, 1)
 	return &Text{bytes: utf8Text(text), begin: begin}
 }
 

@@ -43,7 +43,7 @@ func TestEqualKeysInJSON(t *testing.T) {
 				if list {
 					sent = "- " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
 				}
-				d, whole := Acquire(), NewText([]byte(sent))
+				d, whole := Acquire(), NewText([]byte(sent), Position{})
 				origin := whole.At(0)
 				json, _, root, err := d.ConvertYAML([]byte(sent), Request, &origin, Limits{})
 				if err != nil {

@@ -146,18 +146,9 @@ func subject(c *crdevalv1.CrdChange) string {
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), " ")
 }
 
-// pointerTokens returns the tokens of a JSON pointer.
-func pointerTokens(pointer string) []string {
-	list := strings.Split(pointer, "/")[1:]
-	for i := range list {
-		list[i] = document.UnescapePointer(list[i])
-	}
-	return list
-}
-
 // fieldPath splits a pointer into a schema into the field of the objects and the keyword.
 func fieldPath(pointer string) (at, keyword string) {
-	list := pointerTokens(pointer)
+	list := document.SplitPointer(pointer)
 	for len(list) > 0 {
 		switch {
 		case list[0] == "properties" && len(list) > 1:
@@ -178,7 +169,7 @@ func fieldPath(pointer string) (at, keyword string) {
 
 // manifestPath returns the path of a field of a manifest, or below a version of it.
 func manifestPath(pointer string, inVersion bool) string {
-	list := pointerTokens(pointer)
+	list := document.SplitPointer(pointer)
 	if inVersion && len(list) >= 2 && list[1] == "versions" {
 		list = list[min(3, len(list)):]
 	}

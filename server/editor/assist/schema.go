@@ -248,11 +248,7 @@ var noFields = apiextensionsv1.JSONSchemaProps{Type: "object"}
 
 // Field returns the schema of the field at a JSON pointer for quick fixes, or nil.
 func (s *Schema) Field(pointer string) *diagnosis.Schema {
-	path := strings.Split(pointer, "/")[1:]
-	for i := range path {
-		path[i] = document.UnescapePointer(path[i])
-	}
-	of, _ := s.at(path)
+	of, _ := s.at(document.SplitPointer(pointer))
 	if of == nil {
 		return nil
 	}

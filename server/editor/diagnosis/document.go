@@ -51,7 +51,7 @@ func isJSON(text string) bool {
 
 // Place is where a value is in a document.
 type Place struct {
-	workspace.Range
+	document.Range
 	pointer string
 	value   any
 }
@@ -70,12 +70,12 @@ func (d *Document) Find(pointer string) (p Place, ok bool) {
 		s.Begin, s.End = s.Begin-d.Begin, s.End-d.Begin
 	}
 	p.value = d.value
-	for _, token := range strings.Split(pointer, "/")[1:] {
-		next, found := child(p.value, document.UnescapePointer(token))
+	for _, key := range document.SplitPointer(pointer) {
+		next, found := child(p.value, key)
 		if !found {
 			return p, false
 		}
-		p.value, p.pointer = next, p.pointer+"/"+token
+		p.value, p.pointer = next, p.pointer+"/"+document.EscapePointer(key)
 	}
 	return p, ok
 }
@@ -180,21 +180,25 @@ func Parent(pointer string) string { return pointer[:max(0, strings.LastIndexByt
 
 // name returns the last name of a pointer.
 func name(pointer string) string {
-	return document.UnescapePointer(pointer[strings.LastIndexByte(pointer, '/')+1:])
+	keys := document.SplitPointer(pointer)
+	if len(keys) == 0 {
+		return ""
+	}
+	return keys[len(keys)-1]
 }
 
 // Dotted returns a JSON pointer as a path: spec.jobs[0].name. A member whose key is a number looks like an item.
 func Dotted(pointer string) string {
 	var path strings.Builder
-	for _, token := range strings.Split(pointer, "/")[min(1, len(pointer)):] {
-		if _, err := strconv.ParseUint(token, 10, 31); err == nil {
-			path.WriteString("[" + token + "]")
+	for _, key := range document.SplitPointer(pointer) {
+		if _, err := strconv.ParseUint(key, 10, 31); err == nil {
+			path.WriteString("[" + key + "]")
 			continue
 		}
 		if path.Len() > 0 {
 			path.WriteByte('.')
 		}
-		path.WriteString(document.UnescapePointer(token))
+		path.WriteString(key)
 	}
 	return path.String()
 }

@@ -103,9 +103,8 @@ func Decode(text []byte) (v any) {
 // edit calls do with the key at the end of a pointer and the object that contains it. For an item of a list, do gets an
 // object with this item only, and its result replaces the item.
 func edit(root any, pointer string, do func(object map[string]any, key string)) bool {
-	tokens := strings.Split(pointer, "/")[1:]
+	tokens := document.SplitPointer(pointer)
 	for i, token := range tokens {
-		token = document.UnescapePointer(token)
 		switch at := root.(type) {
 		case map[string]any:
 			if i == len(tokens)-1 {

@@ -221,7 +221,7 @@ func (d *Document) SchemaPointer(version int) string {
 // SchemaPath returns a pointer in a schema as the path of the field: spec.jobs[*].name.
 func SchemaPath(pointer string) string {
 	var path strings.Builder
-	tokens := strings.Split(pointer, "/")[1:]
+	tokens := document.SplitPointer(pointer)
 	for i := 0; i < len(tokens); i++ {
 		switch tokens[i] {
 		case "properties":
@@ -229,7 +229,7 @@ func SchemaPath(pointer string) string {
 				if path.Len() > 0 {
 					path.WriteByte('.')
 				}
-				path.WriteString(document.UnescapePointer(tokens[i]))
+				path.WriteString(tokens[i])
 			}
 		case "items", "additionalProperties":
 			path.WriteString("[*]")

@@ -39,11 +39,11 @@ func ReadSchema(text []byte) *Schema {
 
 // At returns the schema of the value at a pointer, or nil.
 func (s *Schema) At(pointer string) *Schema {
-	for _, token := range strings.Split(pointer, "/")[1:] {
+	for _, key := range document.SplitPointer(pointer) {
 		if s == nil {
 			return nil
 		}
-		s = s.child(document.UnescapePointer(token))
+		s = s.child(key)
 	}
 	return s
 }

@@ -1,4 +1,4 @@
-package webhook
+package document
 
 import (
 	"fmt"
@@ -6,50 +6,42 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/document"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
-// unbounded are limits for objects that the evaluation service has accepted.
-var unbounded = document.Limits{MaxBytes: 1 << 30}
+// unbounded are limits for objects that were evaluated before.
+var unbounded = Limits{MaxBytes: 1 << 30}
 
-// difference returns the JSON Patch (RFC 6902) that turns one object into another, nil if they are equal; 1.0 equals 1,
-// as an API server prints it. The operations are add, remove and replace. It replaces a container if that is shorter
-// than the operations within it, so that a patch is not much larger than the object.
-func difference(from, to []byte) ([]byte, error) {
-	d := differ{from: document.Acquire(), to: document.Acquire()}
-	defer d.from.Release()
-	defer d.to.Release()
-	a, err := root(d.from, from)
+// JSONPatch returns the JSON Patch (RFC 6902) that turns one object into another, nil if they are equal. 1.0 equals 1, as
+// an API server prints it. The operations are add, remove and replace. It replaces a container if that is shorter
+// than the operations within it, so that a patch is not much larger than the object. The error is that of a text that is
+// not an object in JSON, or that is larger than 1 GiB.
+func JSONPatch(from, to []byte) (patch []byte, err error) {
+	err = Read(from, unbounded, func(a Value) error {
+		return Read(to, unbounded, func(b Value) error {
+			for _, kind := range []tree.Kind{a.kind(), b.kind()} {
+				if kind != tree.Object {
+					return fmt.Errorf("the type is %s", kind)
+				}
+			}
+			d := differ{from: a.doc, to: b.doc, had: a.doc.Finder(), has: b.doc.Finder()}
+			d.members(a.node, b.node, unlimited)
+			if len(d.out) > 0 {
+				patch = append(d.out, ']')
+			}
+			return nil
+		})
+	})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("compare two objects: %w", err)
 	}
-	b, err := root(d.to, to)
-	if err != nil {
-		return nil, err
-	}
-	d.had, d.has = d.from.Finder(), d.to.Finder()
-	d.members(a, b, unlimited)
-	if len(d.out) == 0 {
-		return nil, nil
-	}
-	return append(d.out, ']'), nil
-}
-
-func root(d *document.Doc, text []byte) (uint32, error) {
-	i, err := d.ParseJSON(text, unbounded)
-	if err != nil {
-		return 0, fmt.Errorf("an object to compare: %w", err)
-	}
-	if d.Nodes[i].Kind != document.Object {
-		return 0, fmt.Errorf("an object to compare is of type %s", d.Nodes[i].Kind)
-	}
-	return i, nil
+	return patch, nil
 }
 
 // differ walks two trees side by side.
 type differ struct {
-	from, to *document.Doc
-	had, has *document.Finder
+	from, to *tree.Doc
+	had, has *tree.Finder
 	path     []byte // a JSON pointer
 	out      []byte // the operations so far, without the bracket that closes the list
 }
@@ -94,11 +86,11 @@ func (d *differ) values(a, b uint32) {
 	before := len(d.out)
 	most := before + len(d.path) + len(d.to.Raw(b)) + len(`{"op":"replace","path":"","value":},`)
 	switch {
-	case m.Kind == document.Object && n.Kind == document.Object:
+	case m.Kind == tree.Object && n.Kind == tree.Object:
 		d.members(a, b, most)
-	case m.Kind == document.Array && n.Kind == document.Array && m.Live == n.Live:
+	case m.Kind == tree.Array && n.Kind == tree.Array && m.Live == n.Live:
 		d.elements(a, b, most)
-	case m.Kind == document.Array || n.Kind == document.Array || m.Kind == document.Object || n.Kind == document.Object:
+	case m.Kind == tree.Array || n.Kind == tree.Array || m.Kind == tree.Object || n.Kind == tree.Object:
 		d.operation("replace", b)
 		return
 	default:
@@ -116,7 +108,7 @@ func (d *differ) values(a, b uint32) {
 func (d *differ) enter(key string) {
 	d.path = append(d.path, '/')
 	if strings.ContainsAny(key, "~/") {
-		key = document.EscapePointer(key)
+		key = tree.EscapePointer(key)
 	}
 	d.path = append(d.path, key...)
 }
@@ -128,7 +120,7 @@ func (d *differ) operation(op string, with uint32) {
 		begin = '['
 	}
 	d.out = append(append(append(d.out, begin), `{"op":"`...), op...)
-	d.out = document.AppendCanonicalString(append(d.out, `","path":`...), string(d.path))
+	d.out = tree.AppendCanonicalString(append(d.out, `","path":`...), string(d.path))
 	if with != 0 {
 		d.out = d.to.AppendJSON(append(d.out, `,"value":`...), with)
 	}

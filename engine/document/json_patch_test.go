@@ -1,4 +1,4 @@
-package webhook
+package document
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ import (
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 )
 
-func TestDifference(t *testing.T) {
+func TestJSONPatch(t *testing.T) {
 	for _, c := range []struct{ name, from, to, want string }{
 		{"the same", `{"a":1,"b":[1,{"c":null}]}`, `{"b":[1,{"c":null}],"a":1}`, ``},
 		{"spelled otherwise", `{"a":1.0,"b":"\u0061","c":1e2}`, `{"a":1,"b":"a","c":100}`, ``},
@@ -29,7 +29,7 @@ func TestDifference(t *testing.T) {
 		{"more changes than it is long", `{"l":[{"a":1},{"a":1},{"a":1}]}`, `{"l":[{"a":2},{"a":2},{"a":2}]}`, `[{"op":"replace","path":"/l","value":[{"a":2},{"a":2},{"a":2}]}]`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := difference([]byte(c.from), []byte(c.to))
+			got, err := JSONPatch([]byte(c.from), []byte(c.to))
 			if err != nil || string(got) != c.want {
 				t.Errorf("%s, %v\nwant %s", got, err, c.want)
 			}
@@ -37,14 +37,14 @@ func TestDifference(t *testing.T) {
 		})
 	}
 	for _, from := range []string{`[]`, `{`, `1`, ``} {
-		if patch, err := difference([]byte(from), []byte(`{}`)); err == nil {
+		if patch, err := JSONPatch([]byte(from), []byte(`{}`)); err == nil {
 			t.Errorf("%s: %s", from, patch)
 		}
 	}
 }
 
-// TestDifferenceBelowALongKey: a patch does not repeat a long key in many operations. It replaces the container.
-func TestDifferenceBelowALongKey(t *testing.T) {
+// TestJSONPatchBelowALongKey: a patch does not repeat a long key in many operations. It replaces the container.
+func TestJSONPatchBelowALongKey(t *testing.T) {
 	const n = 2000
 	object := func(element string) []byte {
 		return []byte(`{"spec":{"` + strings.Repeat("k", 100_000) + `":[` + strings.Repeat(element+",", n) + `{}]}}`)
@@ -52,7 +52,7 @@ func TestDifferenceBelowALongKey(t *testing.T) {
 	from, to := object(`{"x":null}`), object(`{}`)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	patch, err := difference(from, to)
+	patch, err := JSONPatch(from, to)
 	runtime.ReadMemStats(&after)
 	if err != nil || len(patch) > len(to)+100 {
 		t.Fatalf("%d bytes, %v", len(patch), err)
@@ -65,7 +65,7 @@ func TestDifferenceBelowALongKey(t *testing.T) {
 // checkPatch applies a patch as an API server does.
 func checkPatch(t *testing.T, from, to []byte) {
 	t.Helper()
-	patch, err := difference(from, to)
+	patch, err := JSONPatch(from, to)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,8 +149,8 @@ func mutate(r *rand.Rand, v any, depth int) any {
 	return v
 }
 
-// TestDifferenceApplies: the patch of any two objects turns the one into the other.
-func TestDifferenceApplies(t *testing.T) {
+// TestJSONPatchApplies: the patch of any two objects turns the one into the other.
+func TestJSONPatchApplies(t *testing.T) {
 	for seed := range uint64(5000) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		object := map[string]any{"apiVersion": "v1", "spec": generate(r, 5), keys[r.IntN(len(keys))]: generate(r, 3)}
