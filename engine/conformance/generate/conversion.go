@@ -6,13 +6,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 )
 
 // Converted changes the schema of a version at random places, and returns the conversion rules that say how: fields are
 // renamed, moved into objects, dropped, or only in one of the versions; lists become maps, and enums get other values.
 // The rules are lines of YAML. There are at most the given number of changes.
-func Converted(r Rand, schema *tree.Node, changes int) (changed *tree.Node, rules []string) {
+func Converted(r Rand, schema *jsontree.Node, changes int) (changed *jsontree.Node, rules []string) {
 	c := converter{r: r, left: changes}
 	changed = schema.Clone()
 	for _, m := range changed.Get("properties").GetMembers() {
@@ -42,7 +42,7 @@ func (c *converter) name(prefix string) string {
 
 // schema changes a schema. from and to are its paths in the two versions. Fields below lists and maps can be kept in an
 // annotation only if keep is set.
-func (c *converter) schema(s *tree.Node, from, to string, keep bool) {
+func (c *converter) schema(s *jsontree.Node, from, to string, keep bool) {
 	if s.Get("x-kubernetes-preserve-unknown-fields").IsTrue() || s.Get("x-kubernetes-embedded-resource").IsTrue() {
 		return
 	}
@@ -53,16 +53,16 @@ func (c *converter) schema(s *tree.Node, from, to string, keep bool) {
 		}
 	}
 	items, values := s.Get("items"), s.Get("additionalProperties")
-	if listType, _ := s.Get("x-kubernetes-list-type").Text(); items != nil && items.Kind == tree.Object {
+	if listType, _ := s.Get("x-kubernetes-list-type").Text(); items != nil && items.Kind == jsontree.Object {
 		c.schema(items, from+"[*]", to+"[*]", keep && listType == "map" && s.Get("maxItems") != nil)
 	}
-	if values != nil && values.Kind == tree.Object {
+	if values != nil && values.Kind == jsontree.Object {
 		c.schema(values, from+"[*]", to+"[*]", keep && s.Get("maxProperties") != nil)
 	}
 }
 
 // fixed reports whether the names of properties matter to other keywords.
-func fixed(s *tree.Node) bool {
+func fixed(s *jsontree.Node) bool {
 	for _, keyword := range []string{"allOf", "anyOf", "oneOf", "not", "x-kubernetes-validations", "minProperties", "maxProperties", "default", "x-kubernetes-list-map-keys"} {
 		if s.Get(keyword) != nil {
 			return true
@@ -72,7 +72,7 @@ func fixed(s *tree.Node) bool {
 }
 
 // property changes a property of s. It returns false if the chosen change is not possible.
-func (c *converter) property(s *tree.Node, key string, p *tree.Node, from, parent string, keep bool) bool {
+func (c *converter) property(s *jsontree.Node, key string, p *jsontree.Node, from, parent string, keep bool) bool {
 	props, required := s.Get("properties"), has(s.Get("required"), key)
 	switch change := c.r.IntN(6); {
 	case change == 0:
@@ -83,7 +83,7 @@ func (c *converter) property(s *tree.Node, key string, p *tree.Node, from, paren
 	case change == 1 && !required:
 		name := c.name("deep")
 		props.Delete(key)
-		props.Set(name, tree.Obj("type", "object", "properties", tree.Obj("in", p)))
+		props.Set(name, jsontree.Obj("type", "object", "properties", jsontree.Obj("in", p)))
 		c.rule("- move: {from: %q, to: %q}", from, memberPath(parent, name)+".in")
 		c.schema(p, from, memberPath(parent, name)+".in", keep)
 	case change == 2 && !required && keep:
@@ -104,7 +104,7 @@ func (c *converter) property(s *tree.Node, key string, p *tree.Node, from, paren
 			texts = append(texts, fmt.Sprintf("%s: value%d", v.Raw, i))
 		}
 		for i := range values {
-			values[i] = tree.Str("value" + strconv.Itoa(i))
+			values[i] = jsontree.Str("value" + strconv.Itoa(i))
 		}
 		c.rule("- values: {path: %q, to: %q, map: {%s}}", from, memberPath(parent, key), strings.Join(texts, ", "))
 	case change == 5 && keep:
@@ -119,7 +119,7 @@ func (c *converter) property(s *tree.Node, key string, p *tree.Node, from, paren
 }
 
 // list makes a map of a list whose items have a key.
-func (c *converter) list(s *tree.Node, key string, p *tree.Node, from, parent string, keep bool) bool {
+func (c *converter) list(s *jsontree.Node, key string, p *jsontree.Node, from, parent string, keep bool) bool {
 	items := p.Get("items")
 	name := "name"
 	if keys := p.Get("x-kubernetes-list-map-keys").GetItems(); len(keys) == 1 {
@@ -130,7 +130,7 @@ func (c *converter) list(s *tree.Node, key string, p *tree.Node, from, parent st
 	}
 	items.Get("properties").Delete(name)
 	renameProperty(items, name, "")
-	values := tree.Obj("type", "object", "additionalProperties", items)
+	values := jsontree.Obj("type", "object", "additionalProperties", items)
 	for _, k := range [][2]string{{"maxItems", "maxProperties"}, {"minItems", "minProperties"}, {"nullable", "nullable"}} {
 		if v := p.Get(k[0]); v != nil {
 			values.Set(k[1], v)
@@ -145,7 +145,7 @@ func (c *converter) list(s *tree.Node, key string, p *tree.Node, from, parent st
 }
 
 // renameProperty renames a property and its mention in required. An empty name removes the mention.
-func renameProperty(s *tree.Node, from, to string) {
+func renameProperty(s *jsontree.Node, from, to string) {
 	props := s.Get("properties")
 	if p := props.Get(from); p != nil {
 		props.Delete(from)
@@ -155,14 +155,14 @@ func renameProperty(s *tree.Node, from, to string) {
 	if !has(required, from) {
 		return
 	}
-	names := tree.Arr()
+	names := jsontree.Arr()
 	for _, n := range required.Items {
 		text, _ := n.Text()
 		switch {
 		case text != from:
 			names.Items = append(names.Items, n)
 		case to != "":
-			names.Items = append(names.Items, tree.Str(to))
+			names.Items = append(names.Items, jsontree.Str(to))
 		}
 	}
 	if s.Delete("required"); len(names.Items) > 0 {
@@ -170,7 +170,7 @@ func renameProperty(s *tree.Node, from, to string) {
 	}
 }
 
-func has(list *tree.Node, text string) bool {
+func has(list *jsontree.Node, text string) bool {
 	for _, n := range list.GetItems() {
 		if t, _ := n.Text(); t == text {
 			return true

@@ -5,7 +5,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 )
 
 // Mutants is the number of single mutations of the corpus: every node of every CRD, every mutation.
@@ -31,7 +31,7 @@ func (c *Real) Mutant(r Rand, i int) Group {
 }
 
 // objectsFor generates objects for a served version, if the CRD has one.
-func objectsFor(r Rand, crd *tree.Node, n int) []Object {
+func objectsFor(r Rand, crd *jsontree.Node, n int) []Object {
 	versions := crd.At("spec", "versions")
 	if versions == nil || len(versions.Items) == 0 {
 		return nil
@@ -44,12 +44,12 @@ func objectsFor(r Rand, crd *tree.Node, n int) []Object {
 	}
 	groupName, _ := crd.At("spec", "group").Text()
 	kindName, _ := crd.At("spec", "names", "kind").Text()
-	if schema == nil || schema.Kind != tree.Object || !v.Get("served").IsTrue() {
+	if schema == nil || schema.Kind != jsontree.Object || !v.Get("served").IsTrue() {
 		return nil
 	}
 	var out []Object
 	for k := range n {
-		o := tree.Obj("apiVersion", groupName+"/"+name, "kind", kindName, "metadata", tree.Obj("name", "x"))
+		o := jsontree.Obj("apiVersion", groupName+"/"+name, "kind", kindName, "metadata", jsontree.Obj("name", "x"))
 		scope, _ := crd.At("spec", "scope").Text()
 		identify(o, scope)
 		for _, m := range Value(r, schema, 6).Members {
@@ -64,10 +64,10 @@ func objectsFor(r Rand, crd *tree.Node, n int) []Object {
 }
 
 // pathTo returns the child indexes from the root to the n-th node in document order.
-func pathTo(root *tree.Node, n int) []int {
+func pathTo(root *jsontree.Node, n int) []int {
 	var path []int
-	var find func(node *tree.Node) bool
-	find = func(node *tree.Node) bool {
+	var find func(node *jsontree.Node) bool
+	find = func(node *jsontree.Node) bool {
 		if n == 0 {
 			return true
 		}
@@ -89,7 +89,7 @@ func pathTo(root *tree.Node, n int) []int {
 type cutter struct {
 	r      Rand
 	path   []int
-	parent *tree.Node // the copy of the target node
+	parent *jsontree.Node // the copy of the target node
 	index  int
 }
 
@@ -97,19 +97,19 @@ type cutter struct {
 // is a schema or part of one; properties that its members are properties. budget is the number of levels to keep below
 // the path. held are properties that must stay. words are those of the rules above: properties that rules use stay.
 func (c *cutter) copy(
-	n *tree.Node, path []int, inSchema, properties bool, budget int, held, words map[string]bool,
-) *tree.Node {
-	out := &tree.Node{Kind: n.Kind, Raw: n.Raw}
-	if rules := n.Get("x-kubernetes-validations"); inSchema && n.Kind == tree.Object && rules != nil {
+	n *jsontree.Node, path []int, inSchema, properties bool, budget int, held, words map[string]bool,
+) *jsontree.Node {
+	out := &jsontree.Node{Kind: n.Kind, Raw: n.Raw}
+	if rules := n.Get("x-kubernetes-validations"); inSchema && n.Kind == jsontree.Object && rules != nil {
 		words = wordsOf(rules, words)
 	}
 	var ours map[string]bool
-	if inSchema && n.Kind == tree.Object && n.Get("properties") != nil {
+	if inSchema && n.Kind == jsontree.Object && n.Get("properties") != nil {
 		ours = keysOf(n)
 	}
 	for k := range n.Len() {
 		child, key := n.Child(k), ""
-		if n.Kind == tree.Object {
+		if n.Kind == jsontree.Object {
 			key = n.Members[k].Key
 		}
 		var on []int
@@ -129,13 +129,13 @@ func (c *cutter) copy(
 		if on == nil && inSchema {
 			left--
 		}
-		below := inSchema && key == "properties" && child.Kind == tree.Object
+		below := inSchema && key == "properties" && child.Kind == jsontree.Object
 		copied := c.copy(child, on, inSchema || key == "schema", below, left, ours, words)
 		if len(path) == 1 && path[0] == k {
 			c.parent, c.index = out, out.Len()
 		}
-		if n.Kind == tree.Object {
-			out.Members = append(out.Members, tree.Member{Key: key, RawKey: n.Members[k].RawKey, Value: copied})
+		if n.Kind == jsontree.Object {
+			out.Members = append(out.Members, jsontree.Member{Key: key, RawKey: n.Members[k].RawKey, Value: copied})
 		} else {
 			out.Items = append(out.Items, copied)
 		}
@@ -146,7 +146,7 @@ func (c *cutter) copy(
 var word = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
 
 // wordsOf adds the words of rules to the words above.
-func wordsOf(rules *tree.Node, above map[string]bool) map[string]bool {
+func wordsOf(rules *jsontree.Node, above map[string]bool) map[string]bool {
 	words := map[string]bool{}
 	for w := range above {
 		words[w] = true
@@ -163,10 +163,10 @@ func wordsOf(rules *tree.Node, above map[string]bool) map[string]bool {
 }
 
 // keysOf returns the properties that a schema's own keywords refer to.
-func keysOf(s *tree.Node) map[string]bool {
+func keysOf(s *jsontree.Node) map[string]bool {
 	held := map[string]bool{"apiVersion": true, "kind": true, "metadata": true}
-	var collect func(v *tree.Node)
-	collect = func(v *tree.Node) {
+	var collect func(v *jsontree.Node)
+	collect = func(v *jsontree.Node) {
 		if v == nil {
 			return
 		}
@@ -201,63 +201,63 @@ func keysOf(s *tree.Node) map[string]bool {
 }
 
 // extras are keywords with values that are added to a schema.
-var extras = []tree.Member{
-	{Key: "type", Value: tree.Str("null")}, {Key: "type", Value: tree.Str("integer")}, {Key: "type", Value: tree.Str("bogus")}, {Key: "type", Value: tree.Str("")},
-	{Key: "nullable", Value: tree.Bool(true)}, {Key: "default", Value: tree.Str("x")}, {Key: "default", Value: tree.Null()}, {Key: "default", Value: tree.Obj("unknown", 1)}, {Key: "default", Value: tree.Arr()},
-	{Key: "enum", Value: tree.Arr()}, {Key: "enum", Value: tree.Arr(tree.Int(1), tree.Str("a"))}, {Key: "format", Value: tree.Str("no-such")}, {Key: "format", Value: tree.Str("date-time")}, {Key: "pattern", Value: tree.Str("(?=a)")},
-	{Key: "pattern", Value: tree.Str("^a$")}, {Key: "uniqueItems", Value: tree.Bool(true)}, {Key: "$ref", Value: tree.Str("#/x")}, {Key: "id", Value: tree.Str("x")}, {Key: "$schema", Value: tree.Str("http://json-schema.org/schema#")},
-	{Key: "definitions", Value: tree.Obj("x", tree.Obj("type", "string"))}, {Key: "dependencies", Value: tree.Obj("x", tree.Arr(tree.Str("y")))}, {Key: "dependencies", Value: tree.Obj("x", tree.Obj("type", "string"))},
-	{Key: "patternProperties", Value: tree.Obj("^x", tree.Obj("type", "string"))}, {Key: "additionalItems", Value: tree.Bool(true)}, {Key: "additionalItems", Value: tree.Obj("type", "string")},
-	{Key: "additionalProperties", Value: tree.Bool(true)}, {Key: "additionalProperties", Value: tree.Bool(false)}, {Key: "additionalProperties", Value: tree.Obj("type", "string")}, {Key: "additionalProperties", Value: tree.Obj()},
-	{Key: "properties", Value: tree.Obj("p", tree.Obj("type", "string"))}, {Key: "properties", Value: tree.Obj("p", tree.Obj())}, {Key: "properties", Value: tree.Obj("metadata", tree.Obj("type", "object", "properties", tree.Obj("name", tree.Obj("type", "string", "default", "x"))))},
-	{Key: "properties", Value: tree.Obj("metadata", tree.Obj("type", "string"), "kind", tree.Obj("type", "integer"), "apiVersion", tree.Obj("type", "string", "default", "v1"))},
-	{Key: "items", Value: tree.Obj("type", "string")}, {Key: "items", Value: tree.Arr(tree.Obj("type", "string"))}, {Key: "items", Value: tree.Obj()}, {Key: "items", Value: tree.Obj("type", "string", "nullable", true)},
-	{Key: "required", Value: tree.Arr(tree.Str("p"), tree.Str("p"))}, {Key: "required", Value: tree.Arr()},
-	{Key: "allOf", Value: tree.Arr(tree.Obj("type", "string"))}, {Key: "anyOf", Value: tree.Arr(tree.Obj("properties", tree.Obj("undeclared", tree.Obj("minLength", 1))))}, {Key: "oneOf", Value: tree.Arr(tree.Obj("required", tree.Arr(tree.Str("p"))))},
-	{Key: "not", Value: tree.Obj("description", "x", "title", "t", "default", 1, "nullable", true)}, {Key: "anyOf", Value: tree.Arr(tree.Obj("type", "integer"), tree.Obj("type", "string"))},
-	{Key: "not", Value: tree.Obj("x-kubernetes-preserve-unknown-fields", true, "x-kubernetes-embedded-resource", true, "x-kubernetes-int-or-string", true, "x-kubernetes-list-type", "set", "x-kubernetes-map-type", "atomic", "x-kubernetes-list-map-keys", tree.Arr(tree.Str("a")))},
-	{Key: "allOf", Value: tree.Arr(tree.Obj("additionalProperties", tree.Obj("minLength", 1), "items", tree.Obj("minLength", 1)))}, {Key: "allOf", Value: tree.Arr(tree.Obj("anyOf", tree.Arr(tree.Obj("type", "integer"), tree.Obj("type", "string"))), tree.Obj("type", "string"))},
-	{Key: "not", Value: tree.Obj("pattern", "(", "items", tree.Obj("pattern", "("), "properties", tree.Obj("p", tree.Obj("pattern", "[")))},
-	{Key: "x-kubernetes-preserve-unknown-fields", Value: tree.Bool(true)}, {Key: "x-kubernetes-preserve-unknown-fields", Value: tree.Bool(false)}, {Key: "x-kubernetes-embedded-resource", Value: tree.Bool(true)},
-	{Key: "x-kubernetes-int-or-string", Value: tree.Bool(true)}, {Key: "x-kubernetes-list-type", Value: tree.Str("set")}, {Key: "x-kubernetes-list-type", Value: tree.Str("map")}, {Key: "x-kubernetes-list-type", Value: tree.Str("bogus")},
-	{Key: "x-kubernetes-list-map-keys", Value: tree.Arr(tree.Str("name"))}, {Key: "x-kubernetes-list-map-keys", Value: tree.Arr(tree.Str("name"), tree.Str("name"))}, {Key: "x-kubernetes-list-map-keys", Value: tree.Arr()}, {Key: "x-kubernetes-map-type", Value: tree.Str("atomic")}, {Key: "x-kubernetes-map-type", Value: tree.Str("bogus")},
-	{Key: "minLength", Value: tree.Int(-1)}, {Key: "maxItems", Value: tree.Raw("1.5")}, {Key: "minimum", Value: tree.Str("1")}, {Key: "multipleOf", Value: tree.Int(0)}, {Key: "multipleOf", Value: tree.Int(-1)}, {Key: "exclusiveMinimum", Value: tree.Int(1)}, {Key: "minimum", Value: tree.Raw("1e400")},
-	{Key: "allOf", Value: tree.Arr(tree.Obj("x-kubernetes-validations", tree.Arr(tree.Obj("rule", "true"))))}, {Key: "unknownKeyword", Value: tree.Int(1)}, {Key: "example", Value: tree.Obj("a", nil)}, {Key: "externalDocs", Value: tree.Obj("url", "x")}, {Key: "title", Value: tree.Str("t")}, {Key: "description", Value: tree.Str("d")},
-	{Key: "x-kubernetes-unknown", Value: tree.Bool(true)}, {Key: "maximum", Value: tree.Raw("0.1")}, {Key: "Type", Value: tree.Str("string")},
+var extras = []jsontree.Member{
+	{Key: "type", Value: jsontree.Str("null")}, {Key: "type", Value: jsontree.Str("integer")}, {Key: "type", Value: jsontree.Str("bogus")}, {Key: "type", Value: jsontree.Str("")},
+	{Key: "nullable", Value: jsontree.Bool(true)}, {Key: "default", Value: jsontree.Str("x")}, {Key: "default", Value: jsontree.Null()}, {Key: "default", Value: jsontree.Obj("unknown", 1)}, {Key: "default", Value: jsontree.Arr()},
+	{Key: "enum", Value: jsontree.Arr()}, {Key: "enum", Value: jsontree.Arr(jsontree.Int(1), jsontree.Str("a"))}, {Key: "format", Value: jsontree.Str("no-such")}, {Key: "format", Value: jsontree.Str("date-time")}, {Key: "pattern", Value: jsontree.Str("(?=a)")},
+	{Key: "pattern", Value: jsontree.Str("^a$")}, {Key: "uniqueItems", Value: jsontree.Bool(true)}, {Key: "$ref", Value: jsontree.Str("#/x")}, {Key: "id", Value: jsontree.Str("x")}, {Key: "$schema", Value: jsontree.Str("http://json-schema.org/schema#")},
+	{Key: "definitions", Value: jsontree.Obj("x", jsontree.Obj("type", "string"))}, {Key: "dependencies", Value: jsontree.Obj("x", jsontree.Arr(jsontree.Str("y")))}, {Key: "dependencies", Value: jsontree.Obj("x", jsontree.Obj("type", "string"))},
+	{Key: "patternProperties", Value: jsontree.Obj("^x", jsontree.Obj("type", "string"))}, {Key: "additionalItems", Value: jsontree.Bool(true)}, {Key: "additionalItems", Value: jsontree.Obj("type", "string")},
+	{Key: "additionalProperties", Value: jsontree.Bool(true)}, {Key: "additionalProperties", Value: jsontree.Bool(false)}, {Key: "additionalProperties", Value: jsontree.Obj("type", "string")}, {Key: "additionalProperties", Value: jsontree.Obj()},
+	{Key: "properties", Value: jsontree.Obj("p", jsontree.Obj("type", "string"))}, {Key: "properties", Value: jsontree.Obj("p", jsontree.Obj())}, {Key: "properties", Value: jsontree.Obj("metadata", jsontree.Obj("type", "object", "properties", jsontree.Obj("name", jsontree.Obj("type", "string", "default", "x"))))},
+	{Key: "properties", Value: jsontree.Obj("metadata", jsontree.Obj("type", "string"), "kind", jsontree.Obj("type", "integer"), "apiVersion", jsontree.Obj("type", "string", "default", "v1"))},
+	{Key: "items", Value: jsontree.Obj("type", "string")}, {Key: "items", Value: jsontree.Arr(jsontree.Obj("type", "string"))}, {Key: "items", Value: jsontree.Obj()}, {Key: "items", Value: jsontree.Obj("type", "string", "nullable", true)},
+	{Key: "required", Value: jsontree.Arr(jsontree.Str("p"), jsontree.Str("p"))}, {Key: "required", Value: jsontree.Arr()},
+	{Key: "allOf", Value: jsontree.Arr(jsontree.Obj("type", "string"))}, {Key: "anyOf", Value: jsontree.Arr(jsontree.Obj("properties", jsontree.Obj("undeclared", jsontree.Obj("minLength", 1))))}, {Key: "oneOf", Value: jsontree.Arr(jsontree.Obj("required", jsontree.Arr(jsontree.Str("p"))))},
+	{Key: "not", Value: jsontree.Obj("description", "x", "title", "t", "default", 1, "nullable", true)}, {Key: "anyOf", Value: jsontree.Arr(jsontree.Obj("type", "integer"), jsontree.Obj("type", "string"))},
+	{Key: "not", Value: jsontree.Obj("x-kubernetes-preserve-unknown-fields", true, "x-kubernetes-embedded-resource", true, "x-kubernetes-int-or-string", true, "x-kubernetes-list-type", "set", "x-kubernetes-map-type", "atomic", "x-kubernetes-list-map-keys", jsontree.Arr(jsontree.Str("a")))},
+	{Key: "allOf", Value: jsontree.Arr(jsontree.Obj("additionalProperties", jsontree.Obj("minLength", 1), "items", jsontree.Obj("minLength", 1)))}, {Key: "allOf", Value: jsontree.Arr(jsontree.Obj("anyOf", jsontree.Arr(jsontree.Obj("type", "integer"), jsontree.Obj("type", "string"))), jsontree.Obj("type", "string"))},
+	{Key: "not", Value: jsontree.Obj("pattern", "(", "items", jsontree.Obj("pattern", "("), "properties", jsontree.Obj("p", jsontree.Obj("pattern", "[")))},
+	{Key: "x-kubernetes-preserve-unknown-fields", Value: jsontree.Bool(true)}, {Key: "x-kubernetes-preserve-unknown-fields", Value: jsontree.Bool(false)}, {Key: "x-kubernetes-embedded-resource", Value: jsontree.Bool(true)},
+	{Key: "x-kubernetes-int-or-string", Value: jsontree.Bool(true)}, {Key: "x-kubernetes-list-type", Value: jsontree.Str("set")}, {Key: "x-kubernetes-list-type", Value: jsontree.Str("map")}, {Key: "x-kubernetes-list-type", Value: jsontree.Str("bogus")},
+	{Key: "x-kubernetes-list-map-keys", Value: jsontree.Arr(jsontree.Str("name"))}, {Key: "x-kubernetes-list-map-keys", Value: jsontree.Arr(jsontree.Str("name"), jsontree.Str("name"))}, {Key: "x-kubernetes-list-map-keys", Value: jsontree.Arr()}, {Key: "x-kubernetes-map-type", Value: jsontree.Str("atomic")}, {Key: "x-kubernetes-map-type", Value: jsontree.Str("bogus")},
+	{Key: "minLength", Value: jsontree.Int(-1)}, {Key: "maxItems", Value: jsontree.Raw("1.5")}, {Key: "minimum", Value: jsontree.Str("1")}, {Key: "multipleOf", Value: jsontree.Int(0)}, {Key: "multipleOf", Value: jsontree.Int(-1)}, {Key: "exclusiveMinimum", Value: jsontree.Int(1)}, {Key: "minimum", Value: jsontree.Raw("1e400")},
+	{Key: "allOf", Value: jsontree.Arr(jsontree.Obj("x-kubernetes-validations", jsontree.Arr(jsontree.Obj("rule", "true"))))}, {Key: "unknownKeyword", Value: jsontree.Int(1)}, {Key: "example", Value: jsontree.Obj("a", nil)}, {Key: "externalDocs", Value: jsontree.Obj("url", "x")}, {Key: "title", Value: jsontree.Str("t")}, {Key: "description", Value: jsontree.Str("d")},
+	{Key: "x-kubernetes-unknown", Value: jsontree.Bool(true)}, {Key: "maximum", Value: jsontree.Raw("0.1")}, {Key: "Type", Value: jsontree.Str("string")},
 }
 
 // mutateDefinition applies one of the mutations to a node.
-func mutateDefinition(r Rand, parent *tree.Node, index, mutation int) {
+func mutateDefinition(r Rand, parent *jsontree.Node, index, mutation int) {
 	old := parent.Child(index)
 	switch mutation {
 	case 0:
 		parent.RemoveChild(index)
 	case 1:
-		parent.SetChild(index, tree.Null())
+		parent.SetChild(index, jsontree.Null())
 	case 2:
-		parent.SetChild(index, Pick(r, []*tree.Node{tree.Str(""), tree.Str("x"), tree.Int(0), tree.Int(1), tree.Bool(true), tree.Bool(false), tree.Raw("1.5")}))
+		parent.SetChild(index, Pick(r, []*jsontree.Node{jsontree.Str(""), jsontree.Str("x"), jsontree.Int(0), jsontree.Int(1), jsontree.Bool(true), jsontree.Bool(false), jsontree.Raw("1.5")}))
 	case 3:
-		parent.SetChild(index, Pick(r, []*tree.Node{tree.Arr(), tree.Obj(), tree.Arr(old.Clone()), tree.Obj("a", old.Clone())}))
+		parent.SetChild(index, Pick(r, []*jsontree.Node{jsontree.Arr(), jsontree.Obj(), jsontree.Arr(old.Clone()), jsontree.Obj("a", old.Clone())}))
 	case 4:
-		if parent.Kind == tree.Object {
-			parent.Members = append(parent.Members, tree.Member{Key: parent.Members[index].Key, Value: old.Clone()})
+		if parent.Kind == jsontree.Object {
+			parent.Members = append(parent.Members, jsontree.Member{Key: parent.Members[index].Key, Value: old.Clone()})
 		} else {
 			parent.Items = append(parent.Items, old.Clone())
 		}
 	case 5:
 		if text, ok := old.Text(); ok {
-			parent.SetChild(index, tree.Str(mutateText(r, text)))
+			parent.SetChild(index, jsontree.Str(mutateText(r, text)))
 		} else {
 			parent.SetChild(index, near(r, old))
 		}
 	case 6:
 		if text, ok := old.Text(); ok {
-			parent.SetChild(index, tree.Str(Pick(r, []string{"string", "integer", "number", "boolean", "object", "array", "null", "any", strings.ToUpper(text), strings.Repeat("a", 70), "a b", "é"})))
+			parent.SetChild(index, jsontree.Str(Pick(r, []string{"string", "integer", "number", "boolean", "object", "array", "null", "any", strings.ToUpper(text), strings.Repeat("a", 70), "a b", "é"})))
 		} else {
 			parent.SetChild(index, Any(r, 2))
 		}
 	case 7, 8:
-		if parent.Kind == tree.Object {
+		if parent.Kind == jsontree.Object {
 			e := Pick(r, extras)
 			parent.Set(e.Key, e.Value.Clone())
 		} else {
@@ -265,10 +265,10 @@ func mutateDefinition(r Rand, parent *tree.Node, index, mutation int) {
 		}
 	case 9, 10:
 		target := old
-		if old.Kind != tree.Object {
+		if old.Kind != jsontree.Object {
 			target = parent
 		}
-		if target.Kind == tree.Object {
+		if target.Kind == jsontree.Object {
 			e := Pick(r, extras)
 			target.Set(e.Key, e.Value.Clone())
 			if r.Chance(30) {
@@ -277,7 +277,7 @@ func mutateDefinition(r Rand, parent *tree.Node, index, mutation int) {
 			}
 		}
 	case 11:
-		if parent.Kind == tree.Object {
+		if parent.Kind == jsontree.Object {
 			m := &parent.Members[index]
 			if r.Chance(50) {
 				m.Key = Pick(r, extras).Key

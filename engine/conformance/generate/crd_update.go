@@ -3,14 +3,14 @@ package generate
 import (
 	"sort"
 
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
-	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
 // Replaced returns the group of a CRD that replaces a stored one. Both derive from one base, real or generated, and
 // both can be invalid today.
 func (c *Real) Replaced(r Rand) Group {
-	var old *tree.Node
+	var old *jsontree.Node
 	name := "replaced"
 	switch r.weighted(35, 15, 15, 8, 27) {
 	case 0:
@@ -65,7 +65,7 @@ func (c *Real) Replaced(r Rand) Group {
 }
 
 // Revise returns a changed copy of a CRD. An API server accepts most of them as updates.
-func Revise(r Rand, crd *tree.Node) *tree.Node {
+func Revise(r Rand, crd *jsontree.Node) *jsontree.Node {
 	crd = crd.Clone()
 	spec, _, schema := parts(crd)
 	for range r.Between(1, 3) {
@@ -78,14 +78,14 @@ func Revise(r Rand, crd *tree.Node) *tree.Node {
 			harmless(r, crd)
 		case 2:
 			if schema != nil {
-				schema.Set("x-kubernetes-validations", tree.Arr(tree.Obj("rule", Pick(r, []string{
+				schema.Set("x-kubernetes-validations", jsontree.Arr(jsontree.Obj("rule", Pick(r, []string{
 					"has(self.metadata)", "!has(self.spec)", "self.metadata.name != 'x'", "oldSelf == self", "1 == 2",
 				}))))
 			}
 		case 3:
 			change(r, crd)
 		default:
-			if v := spec.Get("versions"); len(v.GetItems()) > 0 && v.Items[0].Kind == tree.Object {
+			if v := spec.Get("versions"); len(v.GetItems()) > 0 && v.Items[0].Kind == jsontree.Object {
 				v.Items[0].Set("served", r.Chance(50))
 			}
 		}
@@ -94,7 +94,7 @@ func Revise(r Rand, crd *tree.Node) *tree.Node {
 }
 
 // cut reduces a CRD to the surroundings of its n-th node.
-func (c *Real) cut(r Rand, definition, node int) *tree.Node {
+func (c *Real) cut(r Rand, definition, node int) *jsontree.Node {
 	cut := cutter{r: r, path: pathTo(c.small[definition], node)}
 	return cut.copy(c.small[definition], cut.path, false, false, 4, nil, nil)
 }
@@ -114,9 +114,9 @@ func (c *Real) Again(r Rand, i int) Group {
 }
 
 // replacement returns the group of two CRDs.
-func replacement(r Rand, name string, old, fresh *tree.Node) Group {
+func replacement(r Rand, name string, old, fresh *jsontree.Node) Group {
 	// A manifest with another name does not replace the old one.
-	if meta := fresh.Get("metadata"); meta != nil && meta.Kind == tree.Object && !r.Chance(3) {
+	if meta := fresh.Get("metadata"); meta != nil && meta.Kind == jsontree.Object && !r.Chance(3) {
 		if held := old.At("metadata", "name"); held != nil {
 			meta.Set("name", held.Clone())
 		}
@@ -130,7 +130,7 @@ func replacement(r Rand, name string, old, fresh *tree.Node) Group {
 }
 
 // state stores a CRD in one of the possible states.
-func state(r Rand, old, fresh *tree.Node) *oracle.Previous {
+func state(r Rand, old, fresh *jsontree.Node) *oracle.Previous {
 	p := &oracle.Previous{Manifest: old.JSON(), Established: r.Chance(70), Generation: int64(r.Between(1, 4))}
 	switch r.IntN(12) {
 	case 0:
@@ -142,7 +142,7 @@ func state(r Rand, old, fresh *tree.Node) *oracle.Previous {
 		return p
 	}
 	names := []string{"v0"}
-	for _, crd := range []*tree.Node{old, fresh} {
+	for _, crd := range []*jsontree.Node{old, fresh} {
 		for _, v := range crd.At("spec", "versions").GetItems() {
 			if name, ok := v.Get("name").Text(); ok {
 				names = append(names, name)
@@ -157,7 +157,7 @@ func state(r Rand, old, fresh *tree.Node) *oracle.Previous {
 }
 
 // change changes one thing of a CRD.
-func change(r Rand, crd *tree.Node) {
+func change(r Rand, crd *jsontree.Node) {
 	spec, ver, schema := parts(crd)
 	if ver == nil {
 		anywhere(r, crd)
@@ -186,7 +186,7 @@ func change(r Rand, crd *tree.Node) {
 }
 
 // relicIn adds a relic to a CRD.
-func relicIn(r Rand, crd *tree.Node) {
+func relicIn(r Rand, crd *jsontree.Node) {
 	if spec, ver, _ := parts(crd); ver != nil {
 		Pick(r, relics)(r, crd, spec, ver)
 	}
@@ -194,33 +194,33 @@ func relicIn(r Rand, crd *tree.Node) {
 
 // parts returns a CRD's spec, one of its versions and that version's schema. The version is nil if the CRD has an
 // unusual form.
-func parts(crd *tree.Node) (spec, ver, schema *tree.Node) {
+func parts(crd *jsontree.Node) (spec, ver, schema *jsontree.Node) {
 	spec = crd.Get("spec")
 	versions := spec.Get("versions")
-	if versions == nil || len(versions.Items) == 0 || versions.Items[0].Kind != tree.Object || versions.Items[0].Get("schema") == nil || versions.Items[0].Get("schema").Kind != tree.Object {
+	if versions == nil || len(versions.Items) == 0 || versions.Items[0].Kind != jsontree.Object || versions.Items[0].Get("schema") == nil || versions.Items[0].Get("schema").Kind != jsontree.Object {
 		return spec, nil, nil
 	}
-	if meta := crd.Get("metadata"); meta == nil || meta.Kind != tree.Object {
+	if meta := crd.Get("metadata"); meta == nil || meta.Kind != jsontree.Object {
 		return spec, nil, nil
 	}
-	if names := spec.Get("names"); names == nil || names.Kind != tree.Object {
+	if names := spec.Get("names"); names == nil || names.Kind != jsontree.Object {
 		return spec, nil, nil
 	}
 	schema = versions.Items[0].At("schema", "openAPIV3Schema")
-	if schema != nil && schema.Kind != tree.Object {
+	if schema != nil && schema.Kind != jsontree.Object {
 		schema = nil
 	}
 	return spec, versions.Items[0], schema
 }
 
 // anywhere mutates any node of a CRD.
-func anywhere(r Rand, crd *tree.Node) {
+func anywhere(r Rand, crd *jsontree.Node) {
 	n := crd.Size() - 1
 	if n < 1 {
 		return
 	}
 	at := 1 + r.IntN(n)
-	crd.Walk(func(_, parent *tree.Node, index int) {
+	crd.Walk(func(_, parent *jsontree.Node, index int) {
 		if at == 0 && parent != nil && index < parent.Len() {
 			mutateDefinition(r, parent, index, r.IntN(mutations))
 		}
@@ -229,9 +229,9 @@ func anywhere(r Rand, crd *tree.Node) {
 }
 
 // inSchema changes one thing of a schema, often without much effect.
-func inSchema(r Rand, schema *tree.Node) {
-	var all []*tree.Node
-	eachSchema(schema, func(n *tree.Node) { all = append(all, n) })
+func inSchema(r Rand, schema *jsontree.Node) {
+	var all []*jsontree.Node
+	eachSchema(schema, func(n *jsontree.Node) { all = append(all, n) })
 	at := Pick(r, all)
 	if r.Chance(40) {
 		at.Set("description", Pick(r, []string{"d", "", "e"}))
@@ -242,9 +242,9 @@ func inSchema(r Rand, schema *tree.Node) {
 }
 
 // rerule changes one rule of a schema.
-func rerule(r Rand, schema *tree.Node) {
-	var ruled []*tree.Node
-	eachSchema(schema, func(n *tree.Node) {
+func rerule(r Rand, schema *jsontree.Node) {
+	var ruled []*jsontree.Node
+	eachSchema(schema, func(n *jsontree.Node) {
 		if len(n.Get("x-kubernetes-validations").GetItems()) > 0 {
 			ruled = append(ruled, n)
 		}
@@ -257,7 +257,7 @@ func rerule(r Rand, schema *tree.Node) {
 }
 
 // move adds, drops, renames, swaps and copies versions, or changes the storage version.
-func move(r Rand, spec *tree.Node) {
+func move(r Rand, spec *jsontree.Node) {
 	versions := spec.Get("versions")
 	at := r.IntN(len(versions.Items))
 	ver := versions.Items[at]
@@ -275,7 +275,7 @@ func move(r Rand, spec *tree.Node) {
 		next := ver.Clone()
 		next.Set("name", Pick(r, []string{"v2", "v3", "v1"})).Set("storage", true)
 		ver.Set("storage", r.Chance(10))
-		if s := next.At("schema", "openAPIV3Schema"); r.Chance(50) && s != nil && s.Kind == tree.Object {
+		if s := next.At("schema", "openAPIV3Schema"); r.Chance(50) && s != nil && s.Kind == jsontree.Object {
 			s.Set("description", "next")
 		}
 		versions.Items = append(versions.Items, next)
@@ -285,18 +285,18 @@ func move(r Rand, spec *tree.Node) {
 }
 
 // harmless changes something that no check uses.
-func harmless(r Rand, crd *tree.Node) {
+func harmless(r Rand, crd *jsontree.Node) {
 	spec, ver, schema := parts(crd)
 	if ver == nil {
 		return
 	}
 	switch r.IntN(5) {
 	case 0:
-		crd.Get("metadata").Set("labels", tree.Obj("a", "b"))
+		crd.Get("metadata").Set("labels", jsontree.Obj("a", "b"))
 	case 1:
-		spec.Get("names").Set("shortNames", tree.Arr(tree.Str("ct")))
+		spec.Get("names").Set("shortNames", jsontree.Arr(jsontree.Str("ct")))
 	case 2:
-		ver.Set("additionalPrinterColumns", tree.Arr(tree.Obj("name", "N", "type", "string", "jsonPath", ".spec.n")))
+		ver.Set("additionalPrinterColumns", jsontree.Arr(jsontree.Obj("name", "N", "type", "string", "jsonPath", ".spec.n")))
 	case 3:
 		if schema != nil {
 			schema.Set("description", "changed")
@@ -307,7 +307,7 @@ func harmless(r Rand, crd *tree.Node) {
 }
 
 // carried changes metadata that a server sets or an update checks.
-func carried(r Rand, crd *tree.Node) {
+func carried(r Rand, crd *jsontree.Node) {
 	meta := crd.Get("metadata")
 	switch r.IntN(8) {
 	case 0:
@@ -319,13 +319,13 @@ func carried(r Rand, crd *tree.Node) {
 	case 3:
 		meta.Set("generation", Pick(r, []any{0, 1, 7, -1})).Set("deletionGracePeriodSeconds", Pick(r, []any{0, 1, nil}))
 	case 4:
-		meta.Set("finalizers", Pick(r, []*tree.Node{tree.Arr(tree.Str("a/b")), tree.Arr(tree.Str("foregroundDeletion"), tree.Str("orphan")), tree.Arr(tree.Str("b a")), tree.Arr(), tree.Arr(tree.Str("customresourcecleanup.apiextensions.k8s.io"))}).Clone())
+		meta.Set("finalizers", Pick(r, []*jsontree.Node{jsontree.Arr(jsontree.Str("a/b")), jsontree.Arr(jsontree.Str("foregroundDeletion"), jsontree.Str("orphan")), jsontree.Arr(jsontree.Str("b a")), jsontree.Arr(), jsontree.Arr(jsontree.Str("customresourcecleanup.apiextensions.k8s.io"))}).Clone())
 	case 5:
-		owner := tree.Obj("apiVersion", "v1", "kind", "Pod", "name", "x", "uid", Pick(r, []string{"u", ""}), "controller", r.Chance(50))
-		meta.Set("ownerReferences", tree.Arr(owner, Pick(r, []*tree.Node{owner, tree.Obj("apiVersion", "v1", "kind", "Pod", "name", "y", "uid", "v", "controller", true)}).Clone()))
+		owner := jsontree.Obj("apiVersion", "v1", "kind", "Pod", "name", "x", "uid", Pick(r, []string{"u", ""}), "controller", r.Chance(50))
+		meta.Set("ownerReferences", jsontree.Arr(owner, Pick(r, []*jsontree.Node{owner, jsontree.Obj("apiVersion", "v1", "kind", "Pod", "name", "y", "uid", "v", "controller", true)}).Clone()))
 	case 6:
-		meta.Set("annotations", Pick(r, []*tree.Node{tree.Obj("a b", "x"), tree.Obj("a", "b"), tree.Obj("api-approved.kubernetes.io", "https://github.com/x"), tree.Null()}).Clone())
+		meta.Set("annotations", Pick(r, []*jsontree.Node{jsontree.Obj("a b", "x"), jsontree.Obj("a", "b"), jsontree.Obj("api-approved.kubernetes.io", "https://github.com/x"), jsontree.Null()}).Clone())
 	default:
-		meta.Set("managedFields", tree.Arr(tree.Obj("manager", "m", "operation", "Update", "apiVersion", "v1", "fieldsType", "FieldsV1", "fieldsV1", tree.Obj())))
+		meta.Set("managedFields", jsontree.Arr(jsontree.Obj("manager", "m", "operation", "Update", "apiVersion", "v1", "fieldsType", "FieldsV1", "fieldsV1", jsontree.Obj())))
 	}
 }

@@ -1,8 +1,8 @@
 package generate
 
 import (
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
-	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
 // Group is a CRD and objects.
@@ -45,30 +45,30 @@ const (
 )
 
 // Manifest returns the manifest of a CRD with one version and this root schema.
-func Manifest(schema *tree.Node) *tree.Node {
-	return tree.Obj(
+func Manifest(schema *jsontree.Node) *jsontree.Node {
+	return jsontree.Obj(
 		"apiVersion", "apiextensions.k8s.io/v1",
 		"kind", "CustomResourceDefinition",
-		"metadata", tree.Obj("name", "crontabs."+group),
-		"spec", tree.Obj(
+		"metadata", jsontree.Obj("name", "crontabs."+group),
+		"spec", jsontree.Obj(
 			"group", group,
 			"scope", "Namespaced",
-			"names", tree.Obj("plural", "crontabs", "singular", "crontab", "kind", kind, "listKind", "CronTabList"),
-			"versions", tree.Arr(tree.Obj("name", version1, "served", true, "storage", true,
-				"schema", tree.Obj("openAPIV3Schema", schema))),
+			"names", jsontree.Obj("plural", "crontabs", "singular", "crontab", "kind", kind, "listKind", "CronTabList"),
+			"versions", jsontree.Arr(jsontree.Obj("name", version1, "served", true, "storage", true,
+				"schema", jsontree.Obj("openAPIV3Schema", schema))),
 		),
 	)
 }
 
 // Envelope returns an object of the generated CRD with the root members and a plain identity.
-func Envelope(members ...tree.Member) *tree.Node {
-	o := tree.Obj("apiVersion", group+"/"+version1, "kind", kind, "metadata", tree.Obj("name", "x", "namespace", "default"))
+func Envelope(members ...jsontree.Member) *jsontree.Node {
+	o := jsontree.Obj("apiVersion", group+"/"+version1, "kind", kind, "metadata", jsontree.Obj("name", "x", "namespace", "default"))
 	o.Members = append(o.Members, members...)
 	return o
 }
 
 // request returns a request for the object, mostly in JSON with Warn.
-func request(r Rand, body *tree.Node) Object {
+func request(r Rand, body *jsontree.Node) Object {
 	o := Object{Version: version1, Body: body.JSON()}
 	switch r.IntN(40) {
 	case 0:

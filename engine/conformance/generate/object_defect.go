@@ -4,27 +4,27 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 )
 
 // place is a value, its schema, and its parent.
 type place struct {
-	schema, value, parent *tree.Node
+	schema, value, parent *jsontree.Node
 	index                 int
 }
 
 // places pairs an object's values with their schemas. Values without a schema are omitted.
-func places(schema, value, parent *tree.Node, index int, out []place) []place {
-	if schema == nil || schema.Kind != tree.Object {
+func places(schema, value, parent *jsontree.Node, index int, out []place) []place {
+	if schema == nil || schema.Kind != jsontree.Object {
 		return out
 	}
 	out = append(out, place{schema, value, parent, index})
 	switch value.Kind {
-	case tree.Array:
+	case jsontree.Array:
 		for i, e := range value.Items {
 			out = places(schema.Get("items"), e, value, i, out)
 		}
-	case tree.Object:
+	case jsontree.Object:
 		props, extra := schema.Get("properties"), schema.Get("additionalProperties")
 		for i, m := range value.Members {
 			s := extra
@@ -39,7 +39,7 @@ func places(schema, value, parent *tree.Node, index int, out []place) []place {
 
 // Break inserts n defects into an object, each at a random value and suited to its schema: a wrong type, a null, a
 // missing or unknown member, a bound exceeded by one, a duplicate.
-func Break(r Rand, schema, object *tree.Node, n int) {
+func Break(r Rand, schema, object *jsontree.Node, n int) {
 	for range n {
 		at := places(schema, object, nil, 0, nil)
 		// few defects are possible at the root, and its apiVersion, kind and metadata have a generator of their own
@@ -53,14 +53,14 @@ func Break(r Rand, schema, object *tree.Node, n int) {
 
 func breakAt(r Rand, p place) {
 	v := p.value
-	replace := func(n *tree.Node) {
+	replace := func(n *jsontree.Node) {
 		if p.parent != nil {
 			p.parent.SetChild(p.index, n)
 		}
 	}
 	switch r.IntN(10) {
 	case 0:
-		replace(tree.Null())
+		replace(jsontree.Null())
 		return
 	case 1:
 		replace(Any(r, 2))
@@ -70,16 +70,16 @@ func breakAt(r Rand, p place) {
 		return
 	}
 	switch v.Kind {
-	case tree.Object:
+	case jsontree.Object:
 		breakObject(r, p.schema, v)
-	case tree.Array:
+	case jsontree.Array:
 		breakArray(r, p.schema, v)
 	default:
 		replace(violate(r, p.schema, v))
 	}
 }
 
-func breakObject(r Rand, s, v *tree.Node) {
+func breakObject(r Rand, s, v *jsontree.Node) {
 	switch r.IntN(5) {
 	case 0, 1:
 		if len(v.Members) > 0 {
@@ -104,20 +104,20 @@ func breakObject(r Rand, s, v *tree.Node) {
 			if r.Chance(50) {
 				value = Any(r, 1)
 			}
-			v.Members = append(v.Members, tree.Member{Key: m.Key, Value: value})
+			v.Members = append(v.Members, jsontree.Member{Key: m.Key, Value: value})
 		}
 	}
 }
 
-func breakArray(r Rand, s, v *tree.Node) {
+func breakArray(r Rand, s, v *jsontree.Node) {
 	switch {
 	case len(v.Items) > 0 && r.Chance(60):
 		dup := Pick(r, v.Items).Clone()
-		if dup.Kind == tree.Object && len(dup.Members) > 0 && r.Chance(50) {
+		if dup.Kind == jsontree.Object && len(dup.Members) > 0 && r.Chance(50) {
 			dup.RemoveChild(r.IntN(len(dup.Members)))
 		}
 		at := r.IntN(len(v.Items) + 1)
-		v.Items = append(v.Items[:at:at], append([]*tree.Node{dup}, v.Items[at:]...)...)
+		v.Items = append(v.Items[:at:at], append([]*jsontree.Node{dup}, v.Items[at:]...)...)
 	case len(v.Items) > 0 && r.Chance(50):
 		v.RemoveChild(r.IntN(len(v.Items)))
 	case s.Get("items") != nil:
@@ -130,29 +130,29 @@ func breakArray(r Rand, s, v *tree.Node) {
 }
 
 // violate returns a scalar that violates one keyword of the schema, if possible.
-func violate(r Rand, s, old *tree.Node) *tree.Node {
-	var out []*tree.Node
+func violate(r Rand, s, old *jsontree.Node) *jsontree.Node {
+	var out []*jsontree.Node
 	for _, m := range s.Members {
 		n, isNum := num(m.Value)
 		switch {
 		case m.Key == "minimum" && isNum, m.Key == "maximum" && isNum:
 			for _, d := range []float64{-1, -0.5, 0, 0.5, 1} {
-				out = append(out, tree.Raw(strconv.FormatFloat(n+d, 'g', -1, 64)))
+				out = append(out, jsontree.Raw(strconv.FormatFloat(n+d, 'g', -1, 64)))
 			}
 			out = append(out, m.Value.Clone())
 		case m.Key == "multipleOf" && isNum:
-			out = append(out, tree.Raw(strconv.FormatFloat(n*1.5, 'g', -1, 64)), tree.Raw(strconv.FormatFloat(n*3, 'f', -1, 64)), tree.Raw(strconv.FormatFloat(n*3, 'e', -1, 64)))
+			out = append(out, jsontree.Raw(strconv.FormatFloat(n*1.5, 'g', -1, 64)), jsontree.Raw(strconv.FormatFloat(n*3, 'f', -1, 64)), jsontree.Raw(strconv.FormatFloat(n*3, 'e', -1, 64)))
 		case m.Key == "maxLength" && isNum && n < 1e5:
-			out = append(out, tree.Str(strings.Repeat("é", int(max(n, 0)))), tree.Str(strings.Repeat("é", int(max(n, 0))+1)))
+			out = append(out, jsontree.Str(strings.Repeat("é", int(max(n, 0)))), jsontree.Str(strings.Repeat("é", int(max(n, 0))+1)))
 		case m.Key == "minLength" && isNum && n < 1e5:
-			out = append(out, tree.Str(strings.Repeat("é", int(max(n-1, 0)))))
+			out = append(out, jsontree.Str(strings.Repeat("é", int(max(n-1, 0)))))
 		case m.Key == "pattern":
 			for _, p := range Patterns {
 				if text, _ := m.Value.Text(); text == p.Re {
-					out = append(out, tree.Str(Pick(r, p.Bad)), tree.Str(Pick(r, p.Good)))
+					out = append(out, jsontree.Str(Pick(r, p.Bad)), jsontree.Str(Pick(r, p.Good)))
 				}
 			}
-			out = append(out, tree.Str("\x01"), tree.Str(""))
+			out = append(out, jsontree.Str("\x01"), jsontree.Str(""))
 		case m.Key == "enum":
 			for _, e := range m.Value.Items {
 				out = append(out, near(r, e))
@@ -169,64 +169,64 @@ func violate(r Rand, s, old *tree.Node) *tree.Node {
 }
 
 // near returns a similar value: the other type with the same text, one more, one rune longer.
-func near(r Rand, v *tree.Node) *tree.Node {
+func near(r Rand, v *jsontree.Node) *jsontree.Node {
 	if text, ok := v.Text(); ok {
 		switch r.IntN(5) {
 		case 0:
-			return tree.Str(text + "x")
+			return jsontree.Str(text + "x")
 		case 1:
-			return tree.Str(strings.ToUpper(text))
+			return jsontree.Str(strings.ToUpper(text))
 		case 2:
 			if _, err := strconv.ParseFloat(text, 64); err == nil {
-				return tree.Raw(strings.TrimPrefix(text, "+"))
+				return jsontree.Raw(strings.TrimPrefix(text, "+"))
 			}
-			return tree.Int(int64(len(text)))
+			return jsontree.Int(int64(len(text)))
 		case 3:
 			if text != "" {
-				return tree.Int(int64([]rune(text)[0]))
+				return jsontree.Int(int64([]rune(text)[0]))
 			}
 		}
-		return tree.Raw(Pick(r, Strings))
+		return jsontree.Raw(Pick(r, Strings))
 	}
 	if n, ok := num(v); ok {
 		switch r.IntN(5) {
 		case 0:
-			return tree.Str(v.Raw)
+			return jsontree.Str(v.Raw)
 		case 1:
-			return tree.Raw(strconv.FormatFloat(n+0.5, 'g', -1, 64))
+			return jsontree.Raw(strconv.FormatFloat(n+0.5, 'g', -1, 64))
 		case 2:
-			return tree.Raw(strconv.FormatFloat(n+1, 'f', -1, 64))
+			return jsontree.Raw(strconv.FormatFloat(n+1, 'f', -1, 64))
 		case 3:
-			return tree.Raw(strconv.FormatFloat(n, 'e', -1, 64))
+			return jsontree.Raw(strconv.FormatFloat(n, 'e', -1, 64))
 		}
-		return tree.Raw(Pick(r, Numbers))
+		return jsontree.Raw(Pick(r, Numbers))
 	}
 	switch v.Raw {
 	case "true":
-		return Pick(r, []*tree.Node{tree.Bool(false), tree.Str("true"), tree.Int(1)})
+		return Pick(r, []*jsontree.Node{jsontree.Bool(false), jsontree.Str("true"), jsontree.Int(1)})
 	case "false":
-		return Pick(r, []*tree.Node{tree.Bool(true), tree.Str(""), tree.Int(0), tree.Null()})
+		return Pick(r, []*jsontree.Node{jsontree.Bool(true), jsontree.Str(""), jsontree.Int(0), jsontree.Null()})
 	}
 	return Any(r, 1)
 }
 
 // formatted selects a string from a format's table, rarely mutated.
-func formatted(r Rand, name string) *tree.Node {
+func formatted(r Rand, name string) *jsontree.Node {
 	table := Formats[name]
 	if table == nil {
 		table = Formats[strings.ToLower(strings.ReplaceAll(name, "-", ""))]
 	}
 	switch {
 	case table == nil && (name == "int32" || name == "int64" || name == "float" || name == "double"):
-		return tree.Raw(Pick(r, Numbers))
+		return jsontree.Raw(Pick(r, Numbers))
 	case table == nil:
-		return tree.Raw(Pick(r, Strings))
+		return jsontree.Raw(Pick(r, Strings))
 	}
 	text := Pick(r, table)
 	if r.Chance(25) {
 		text = mutateText(r, text)
 	}
-	return tree.Str(text)
+	return jsontree.Str(text)
 }
 
 // mutateText changes one position of a text.
@@ -256,7 +256,7 @@ func mutateText(r Rand, text string) string {
 }
 
 // edgeFor selects an edge value for the schema's type.
-func edgeFor(r Rand, s *tree.Node) *tree.Node {
+func edgeFor(r Rand, s *jsontree.Node) *jsontree.Node {
 	t, _ := s.Get("type").Text()
 	if s.Get("x-kubernetes-int-or-string").IsTrue() {
 		t = Pick(r, []string{"integer", "string"})
@@ -264,21 +264,21 @@ func edgeFor(r Rand, s *tree.Node) *tree.Node {
 	switch t {
 	case "integer", "number":
 		if r.Chance(2) {
-			return tree.Raw(Pick(r, rareNumbers))
+			return jsontree.Raw(Pick(r, rareNumbers))
 		}
-		return tree.Raw(Pick(r, Numbers))
+		return jsontree.Raw(Pick(r, Numbers))
 	case "string":
 		if r.Chance(2) {
-			return tree.Raw(Pick(r, rareStrings))
+			return jsontree.Raw(Pick(r, rareStrings))
 		}
 		if f, ok := s.Get("format").Text(); ok && r.Chance(70) {
 			return formatted(r, f)
 		}
-		return tree.Raw(Pick(r, Strings))
+		return jsontree.Raw(Pick(r, Strings))
 	case "array":
-		return tree.Arr()
+		return jsontree.Arr()
 	case "object":
-		return tree.Obj()
+		return jsontree.Obj()
 	}
 	return Any(r, 3)
 }

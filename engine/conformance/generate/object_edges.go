@@ -3,7 +3,7 @@ package generate
 import (
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 )
 
 // Edges returns a group that combines edge values with keywords: numbers with bounds, formats, enums, sets and keys of
@@ -21,7 +21,7 @@ func Edges(r Rand) Group {
 }
 
 // perhapsRuled adds rules to a root schema, sometimes.
-func perhapsRuled(r Rand, schema *tree.Node) *tree.Node {
+func perhapsRuled(r Rand, schema *jsontree.Node) *jsontree.Node {
 	if r.Chance(25) {
 		AddRules(r, schema)
 	}
@@ -29,51 +29,51 @@ func perhapsRuled(r Rand, schema *tree.Node) *tree.Node {
 }
 
 func numberEdges(r Rand) Group {
-	n := func(s *tree.Node) *tree.Node {
+	n := func(s *jsontree.Node) *jsontree.Node {
 		for _, k := range []string{"minimum", "maximum"} {
 			if r.Chance(50) {
-				s.Set(k, tree.Raw(Pick(r, Numbers)))
+				s.Set(k, jsontree.Raw(Pick(r, Numbers)))
 				if r.Chance(30) {
 					s.Set("exclusive"+strings.ToUpper(k[:1])+k[1:], true)
 				}
 			}
 		}
 		if r.Chance(20) {
-			s.Set("multipleOf", tree.Raw(Pick(r, Numbers)))
+			s.Set("multipleOf", jsontree.Raw(Pick(r, Numbers)))
 		}
 		if r.Chance(40) {
 			s.Set("format", Pick(r, []string{"int32", "int64", "float", "double"}))
 		}
 		if r.Chance(20) {
-			s.Set("enum", tree.Arr(tree.Raw(Pick(r, Numbers)), tree.Raw(Pick(r, Numbers))))
+			s.Set("enum", jsontree.Arr(jsontree.Raw(Pick(r, Numbers)), jsontree.Raw(Pick(r, Numbers))))
 		}
 		return s
 	}
-	scalar := func() *tree.Node {
-		return Pick(r, []*tree.Node{tree.Obj("type", "integer"), tree.Obj("type", "number"), tree.Obj("x-kubernetes-int-or-string", true)})
+	scalar := func() *jsontree.Node {
+		return Pick(r, []*jsontree.Node{jsontree.Obj("type", "integer"), jsontree.Obj("type", "number"), jsontree.Obj("x-kubernetes-int-or-string", true)})
 	}
-	props := tree.Obj("i", n(tree.Obj("type", "integer")), "n", n(tree.Obj("type", "number")), "x", n(tree.Obj("x-kubernetes-int-or-string", true)),
-		"set", tree.Obj("type", "array", "x-kubernetes-list-type", "set", "items", scalar()),
-		"cset", tree.Obj("type", "array", "x-kubernetes-list-type", "set", "items", tree.Obj("type", "object", "x-kubernetes-map-type", "atomic", "properties", tree.Obj("a", scalar()))),
-		"map", tree.Obj("type", "array", "x-kubernetes-list-type", "map", "x-kubernetes-list-map-keys", tree.Arr(tree.Str("k")), "items", tree.Obj("type", "object", "required", tree.Arr(tree.Str("k")), "properties", tree.Obj("k", scalar()))),
-		"map2", tree.Obj("type", "array", "x-kubernetes-list-type", "map", "x-kubernetes-list-map-keys", tree.Arr(tree.Str("k"), tree.Str("l")),
-			"items", tree.Obj("type", "object", "required", tree.Arr(tree.Str("k"), tree.Str("l")), "properties", tree.Obj("k", scalar(), "l", scalar()))),
-		"any", tree.Obj("x-kubernetes-preserve-unknown-fields", true, "enum", tree.Arr(tree.Raw(Pick(r, Numbers)), tree.Raw(Pick(r, Numbers)))),
-		"lens", tree.Obj("type", "string", "maxLength", tree.Raw(Pick(r, []string{"3", "3.0", "1e1", "-1", "9223372036854775807"}))),
+	props := jsontree.Obj("i", n(jsontree.Obj("type", "integer")), "n", n(jsontree.Obj("type", "number")), "x", n(jsontree.Obj("x-kubernetes-int-or-string", true)),
+		"set", jsontree.Obj("type", "array", "x-kubernetes-list-type", "set", "items", scalar()),
+		"cset", jsontree.Obj("type", "array", "x-kubernetes-list-type", "set", "items", jsontree.Obj("type", "object", "x-kubernetes-map-type", "atomic", "properties", jsontree.Obj("a", scalar()))),
+		"map", jsontree.Obj("type", "array", "x-kubernetes-list-type", "map", "x-kubernetes-list-map-keys", jsontree.Arr(jsontree.Str("k")), "items", jsontree.Obj("type", "object", "required", jsontree.Arr(jsontree.Str("k")), "properties", jsontree.Obj("k", scalar()))),
+		"map2", jsontree.Obj("type", "array", "x-kubernetes-list-type", "map", "x-kubernetes-list-map-keys", jsontree.Arr(jsontree.Str("k"), jsontree.Str("l")),
+			"items", jsontree.Obj("type", "object", "required", jsontree.Arr(jsontree.Str("k"), jsontree.Str("l")), "properties", jsontree.Obj("k", scalar(), "l", scalar()))),
+		"any", jsontree.Obj("x-kubernetes-preserve-unknown-fields", true, "enum", jsontree.Arr(jsontree.Raw(Pick(r, Numbers)), jsontree.Raw(Pick(r, Numbers)))),
+		"lens", jsontree.Obj("type", "string", "maxLength", jsontree.Raw(Pick(r, []string{"3", "3.0", "1e1", "-1", "9223372036854775807"}))),
 	)
 	if r.Chance(80) {
 		props.Delete("any")
 		props.Delete("lens")
 	}
-	g := Group{Name: "number edges", CRD: Manifest(perhapsRuled(r, tree.Obj("type", "object", "properties", props))).JSON()}
-	edge := func() *tree.Node {
+	g := Group{Name: "number edges", CRD: Manifest(perhapsRuled(r, jsontree.Obj("type", "object", "properties", props))).JSON()}
+	edge := func() *jsontree.Node {
 		if r.Chance(1) {
-			return tree.Raw(Pick(r, rareNumbers))
+			return jsontree.Raw(Pick(r, rareNumbers))
 		}
-		return tree.Raw(Pick(r, Numbers))
+		return jsontree.Raw(Pick(r, Numbers))
 	}
-	few := func(make func() *tree.Node) *tree.Node {
-		a := tree.Arr()
+	few := func(make func() *jsontree.Node) *jsontree.Node {
+		a := jsontree.Arr()
 		for range r.Between(1, 5) {
 			a.Items = append(a.Items, make())
 			if r.Chance(40) {
@@ -93,14 +93,14 @@ func numberEdges(r Rand) Group {
 			o.Set("set", few(edge))
 		}
 		if r.Chance(30) {
-			o.Set("cset", few(func() *tree.Node { return tree.Obj("a", edge()) }))
+			o.Set("cset", few(func() *jsontree.Node { return jsontree.Obj("a", edge()) }))
 		}
 		if r.Chance(30) {
-			o.Set("map", few(func() *tree.Node { return mapItem(r, tree.Obj("k", edge())) }))
+			o.Set("map", few(func() *jsontree.Node { return mapItem(r, jsontree.Obj("k", edge())) }))
 		}
 		if r.Chance(30) {
-			o.Set("map2", few(func() *tree.Node {
-				m := tree.Obj("k", edge(), "l", Pick(r, []*tree.Node{edge(), tree.Int(1)}))
+			o.Set("map2", few(func() *jsontree.Node {
+				m := jsontree.Obj("k", edge(), "l", Pick(r, []*jsontree.Node{edge(), jsontree.Int(1)}))
 				if r.Chance(20) {
 					m.Delete("l")
 				}
@@ -113,27 +113,27 @@ func numberEdges(r Rand) Group {
 }
 
 func stringEdges(r Rand) Group {
-	s := func() *tree.Node {
+	s := func() *jsontree.Node {
 		n := stringSchema(r, false)
 		if r.Chance(30) {
-			e := tree.Arr()
+			e := jsontree.Arr()
 			for range 3 {
-				e.Items = append(e.Items, tree.Raw(Pick(r, Strings[:25])))
+				e.Items = append(e.Items, jsontree.Raw(Pick(r, Strings[:25])))
 			}
 			n.Set("enum", e)
 		}
 		return n
 	}
-	props := tree.Obj("s", s(), "t", s(), "x", tree.Obj("x-kubernetes-int-or-string", true, "pattern", Pick(r, Patterns).Re),
-		"set", tree.Obj("type", "array", "x-kubernetes-list-type", "set", "items", tree.Obj("type", "string")),
-		"m", tree.Obj("type", "object", "additionalProperties", s()),
-		"map", tree.Obj("type", "array", "x-kubernetes-list-type", "map", "x-kubernetes-list-map-keys", tree.Arr(tree.Str("k")), "items", tree.Obj("type", "object", "required", tree.Arr(tree.Str("k")), "properties", tree.Obj("k", tree.Obj("type", "string")))))
-	g := Group{Name: "string edges", CRD: Manifest(perhapsRuled(r, tree.Obj("type", "object", "properties", props))).JSON()}
-	edge := func() *tree.Node {
+	props := jsontree.Obj("s", s(), "t", s(), "x", jsontree.Obj("x-kubernetes-int-or-string", true, "pattern", Pick(r, Patterns).Re),
+		"set", jsontree.Obj("type", "array", "x-kubernetes-list-type", "set", "items", jsontree.Obj("type", "string")),
+		"m", jsontree.Obj("type", "object", "additionalProperties", s()),
+		"map", jsontree.Obj("type", "array", "x-kubernetes-list-type", "map", "x-kubernetes-list-map-keys", jsontree.Arr(jsontree.Str("k")), "items", jsontree.Obj("type", "object", "required", jsontree.Arr(jsontree.Str("k")), "properties", jsontree.Obj("k", jsontree.Obj("type", "string")))))
+	g := Group{Name: "string edges", CRD: Manifest(perhapsRuled(r, jsontree.Obj("type", "object", "properties", props))).JSON()}
+	edge := func() *jsontree.Node {
 		if r.Chance(2) {
-			return tree.Raw(Pick(r, rareStrings))
+			return jsontree.Raw(Pick(r, rareStrings))
 		}
-		return tree.Raw(Pick(r, Strings))
+		return jsontree.Raw(Pick(r, Strings))
 	}
 	for range 12 {
 		o := Envelope()
@@ -143,17 +143,17 @@ func stringEdges(r Rand) Group {
 			}
 		}
 		if r.Chance(40) {
-			o.Set("set", tree.Arr(edge(), edge(), edge(), edge()))
+			o.Set("set", jsontree.Arr(edge(), edge(), edge(), edge()))
 		}
 		if r.Chance(40) {
-			m := tree.Obj()
+			m := jsontree.Obj()
 			for range 3 {
-				m.Members = append(m.Members, tree.Member{RawKey: edge().Raw, Value: edge()})
+				m.Members = append(m.Members, jsontree.Member{RawKey: edge().Raw, Value: edge()})
 			}
 			o.Set("m", m)
 		}
 		if r.Chance(40) {
-			o.Set("map", tree.Arr(tree.Obj("k", edge()), tree.Obj("k", edge()), tree.Obj("k", edge())))
+			o.Set("map", jsontree.Arr(jsontree.Obj("k", edge()), jsontree.Obj("k", edge()), jsontree.Obj("k", edge())))
 		}
 		g.Objects = append(g.Objects, request(r, o))
 	}
@@ -163,7 +163,7 @@ func stringEdges(r Rand) Group {
 // keyEdges tests names: dots that make two paths equal, case, escapes, duplicates written in two forms, prefixes of
 // each other.
 func keyEdges(r Rand) Group {
-	props := tree.Obj()
+	props := jsontree.Obj()
 	for _, k := range Keys {
 		if r.Chance(50) && k != "apiVersion" && k != "kind" && k != "metadata" {
 			props.Set(k, structural(r, 1, ""))
@@ -171,36 +171,36 @@ func keyEdges(r Rand) Group {
 	}
 	// a.b beside a -> b: two field errors with one dotted path
 	inner := numericSchema(r, "integer").Set("minimum", 2)
-	props.Set("a", tree.Obj("type", "object", "properties", tree.Obj("b", inner, "c", tree.Obj("type", "string")), "required", tree.Arr(tree.Str("c"))))
-	props.Set("a.b", inner.Clone()).Set("a.c", tree.Obj("type", "string"))
-	v := tree.Obj("type", "object", "properties", props)
+	props.Set("a", jsontree.Obj("type", "object", "properties", jsontree.Obj("b", inner, "c", jsontree.Obj("type", "string")), "required", jsontree.Arr(jsontree.Str("c"))))
+	props.Set("a.b", inner.Clone()).Set("a.c", jsontree.Obj("type", "string"))
+	v := jsontree.Obj("type", "object", "properties", props)
 	if r.Chance(30) {
 		requireSome(r, v)
 	}
 	g := Group{Name: "key edges", CRD: Manifest(perhapsRuled(r, rootOf("v", v))).JSON()}
 	for i := range 12 {
 		o := Value(r, v, 3)
-		if o.Kind != tree.Object {
-			o = tree.Obj()
+		if o.Kind != jsontree.Object {
+			o = jsontree.Obj()
 		}
 		// Two field errors at one path make upstream's answer random. They are rare, so that fewer than one case in a
 		// thousand has them.
 		if r.Chance(10) {
-			o.Set("a", tree.Obj("b", Pick(r, []*tree.Node{tree.Int(1), tree.Str("x"), tree.Raw("1.0")})))
+			o.Set("a", jsontree.Obj("b", Pick(r, []*jsontree.Node{jsontree.Int(1), jsontree.Str("x"), jsontree.Raw("1.0")})))
 		}
 		if r.Chance(10) {
-			o.Set("a.b", Pick(r, []*tree.Node{tree.Int(0), tree.Str("y"), tree.Raw("1.0"), tree.Int(1)}))
+			o.Set("a.b", Pick(r, []*jsontree.Node{jsontree.Int(0), jsontree.Str("y"), jsontree.Raw("1.0"), jsontree.Int(1)}))
 		}
 		for range r.IntN(3) {
-			o.Members = append(o.Members, tree.Member{Key: Pick(r, Keys), Value: Any(r, 2)})
+			o.Members = append(o.Members, jsontree.Member{Key: Pick(r, Keys), Value: Any(r, 2)})
 		}
 		if r.Chance(25) {
-			o.Members = append(o.Members, tree.Member{RawKey: Pick(r, []string{`"\u0061"`, `"a\u002eb"`, `"A"`, `"\ud800"`, "\"\xff\"", `"a"`}), Value: Any(r, 1)})
+			o.Members = append(o.Members, jsontree.Member{RawKey: Pick(r, []string{`"\u0061"`, `"a\u002eb"`, `"A"`, `"\ud800"`, "\"\xff\"", `"a"`}), Value: Any(r, 1)})
 		}
 		if i%3 > 0 {
 			Break(r, v, o, i%3)
 		}
-		g.Objects = append(g.Objects, request(r, Envelope(tree.Member{Key: "v", Value: o})))
+		g.Objects = append(g.Objects, request(r, Envelope(jsontree.Member{Key: "v", Value: o})))
 	}
 	return g
 }
@@ -212,20 +212,20 @@ func nesting(r Rand) Group {
 	for i := range depth {
 		switch (i + r.IntN(2)) % 4 {
 		case 0:
-			s = tree.Obj("type", "object", "properties", tree.Obj("n", s), "required", tree.Arr(tree.Str("n")))
+			s = jsontree.Obj("type", "object", "properties", jsontree.Obj("n", s), "required", jsontree.Arr(jsontree.Str("n")))
 		case 1:
-			s = tree.Obj("type", "array", "items", s)
+			s = jsontree.Obj("type", "array", "items", s)
 		case 2:
-			s = tree.Obj("type", "object", "additionalProperties", s)
+			s = jsontree.Obj("type", "object", "additionalProperties", s)
 		case 3:
-			s = tree.Obj("type", "object", "x-kubernetes-preserve-unknown-fields", true, "properties", tree.Obj("n", s))
+			s = jsontree.Obj("type", "object", "x-kubernetes-preserve-unknown-fields", true, "properties", jsontree.Obj("n", s))
 		}
 		if r.Chance(10) {
 			s.Set("nullable", true)
 		}
 	}
 	root := rootOf("v", s)
-	root.Get("properties").Set("free", tree.Obj("x-kubernetes-preserve-unknown-fields", true))
+	root.Get("properties").Set("free", jsontree.Obj("x-kubernetes-preserve-unknown-fields", true))
 	g := Group{Name: "nesting", CRD: Manifest(root).JSON()}
 	for i := range 12 {
 		o := Envelope()
@@ -241,7 +241,7 @@ func nesting(r Rand) Group {
 			if r.Chance(30) {
 				inner = "null"
 			}
-			o.Set(Pick(r, []string{"free", "v", "unknown"}), tree.Raw(strings.Repeat(open, n)+inner+strings.Repeat(shut, n)))
+			o.Set(Pick(r, []string{"free", "v", "unknown"}), jsontree.Raw(strings.Repeat(open, n)+inner+strings.Repeat(shut, n)))
 		}
 		if i%3 > 0 {
 			Break(r, root, o, i%3)
@@ -259,28 +259,28 @@ func FormatGroup(r Rand, n int) Group {
 	if table == nil {
 		table = Formats[f]
 	}
-	props := tree.Obj(
-		"s", tree.Obj("type", "string", "format", f), "x", tree.Obj("x-kubernetes-int-or-string", true, "format", f), "i", tree.Obj("type", "integer", "format", f),
-		"n", tree.Obj("type", "number", "format", f), "b", tree.Obj("type", "boolean", "format", f), "l", tree.Obj("type", "array", "format", f, "items", tree.Obj("type", "string", "format", f)),
-		"o", tree.Obj("type", "object", "format", f), "p", tree.Obj("x-kubernetes-preserve-unknown-fields", true, "format", f),
-		"a", tree.Obj("type", "string", "nullable", true, "anyOf", tree.Arr(tree.Obj("format", f), tree.Obj("enum", tree.Arr(tree.Str("x"))))))
-	g := Group{Name: "format " + f, CRD: Manifest(perhapsRuled(r, tree.Obj("type", "object", "properties", props))).JSON()}
+	props := jsontree.Obj(
+		"s", jsontree.Obj("type", "string", "format", f), "x", jsontree.Obj("x-kubernetes-int-or-string", true, "format", f), "i", jsontree.Obj("type", "integer", "format", f),
+		"n", jsontree.Obj("type", "number", "format", f), "b", jsontree.Obj("type", "boolean", "format", f), "l", jsontree.Obj("type", "array", "format", f, "items", jsontree.Obj("type", "string", "format", f)),
+		"o", jsontree.Obj("type", "object", "format", f), "p", jsontree.Obj("x-kubernetes-preserve-unknown-fields", true, "format", f),
+		"a", jsontree.Obj("type", "string", "nullable", true, "anyOf", jsontree.Arr(jsontree.Obj("format", f), jsontree.Obj("enum", jsontree.Arr(jsontree.Str("x"))))))
+	g := Group{Name: "format " + f, CRD: Manifest(perhapsRuled(r, jsontree.Obj("type", "object", "properties", props))).JSON()}
 	start := r.IntN(40)
 	for i := range 12 {
-		o := Envelope(tree.Member{Key: "s", Value: formatted(r, f)})
+		o := Envelope(jsontree.Member{Key: "s", Value: formatted(r, f)})
 		if len(table) > 0 { // the table in order, besides random choices
 			o.Set("s", table[(start+i)%len(table)])
 		}
 		for _, k := range []string{"x", "i", "n", "b", "o", "p", "a"} {
 			if r.Chance(20) {
-				o.Set(k, Pick(r, []*tree.Node{formatted(r, f), tree.Raw(Pick(r, Numbers)), Any(r, 1)}))
+				o.Set(k, Pick(r, []*jsontree.Node{formatted(r, f), jsontree.Raw(Pick(r, Numbers)), Any(r, 1)}))
 			}
 		}
 		if r.Chance(40) {
-			o.Set("l", tree.Arr(formatted(r, f), formatted(r, f), formatted(r, f), formatted(r, f)))
+			o.Set("l", jsontree.Arr(formatted(r, f), formatted(r, f), formatted(r, f), formatted(r, f)))
 		}
 		if r.Chance(10) {
-			o.Set("s", tree.Arr(Any(r, 1)))
+			o.Set("s", jsontree.Arr(Any(r, 1)))
 		}
 		g.Objects = append(g.Objects, request(r, o))
 	}
@@ -288,14 +288,14 @@ func FormatGroup(r Rand, n int) Group {
 }
 
 // mapItem rarely replaces an item of a map list by a null or by another non-object.
-func mapItem(r Rand, item *tree.Node) *tree.Node {
+func mapItem(r Rand, item *jsontree.Node) *jsontree.Node {
 	switch r.IntN(12) {
 	case 0:
-		return tree.Null()
+		return jsontree.Null()
 	case 1:
 		return Any(r, 1)
 	case 2:
-		return tree.Obj()
+		return jsontree.Obj()
 	}
 	return item
 }

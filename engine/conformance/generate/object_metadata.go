@@ -3,7 +3,7 @@ package generate
 import (
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 )
 
 // metadataFields are the fields of ObjectMeta with valid, almost valid and invalid values.
@@ -40,23 +40,23 @@ var metadataNames = []string{"name", "generateName", "namespace", "selfLink", "u
 	"deletionGracePeriodSeconds", "labels", "annotations", "ownerReferences", "finalizers", "managedFields", "clusterName", "unknown", "Labels", "NAME"}
 
 // metadata returns metadata that is mostly valid. broken breaks a field or two.
-func metadata(r Rand, broken bool) *tree.Node {
-	m := tree.Obj("name", "x")
+func metadata(r Rand, broken bool) *jsontree.Node {
+	m := jsontree.Obj("name", "x")
 	if r.Chance(60) {
 		m.Set("namespace", "default")
 	}
 	if r.Chance(30) {
-		m.Set("labels", tree.Obj("a", "b", "x.io/y", "z"))
+		m.Set("labels", jsontree.Obj("a", "b", "x.io/y", "z"))
 	}
 	if r.Chance(20) {
-		m.Set("annotations", tree.Obj("note", "text \u2028 <&>"))
+		m.Set("annotations", jsontree.Obj("note", "text \u2028 <&>"))
 	}
 	if broken {
 		for range r.Between(1, 3) {
 			f := Pick(r, metadataNames)
-			m.Set(f, tree.Raw(Pick(r, metadataFields[f])))
+			m.Set(f, jsontree.Raw(Pick(r, metadataFields[f])))
 			if r.Chance(8) { // a duplicate key
-				m.Members = append(m.Members, tree.Member{Key: f, Value: tree.Raw(Pick(r, metadataFields[f]))})
+				m.Members = append(m.Members, jsontree.Member{Key: f, Value: jsontree.Raw(Pick(r, metadataFields[f]))})
 			}
 		}
 	}
@@ -65,17 +65,17 @@ func metadata(r Rand, broken bool) *tree.Node {
 
 // Metadata returns groups about apiVersion, kind and metadata, at the root and in embedded resources.
 func Metadata(r Rand) Group {
-	schema := tree.Obj("type", "object", "properties", tree.Obj(
-		"v", tree.Obj("type", "string"),
-		"e", tree.Obj("type", "object", "x-kubernetes-embedded-resource", true, "x-kubernetes-preserve-unknown-fields", true),
-		"l", tree.Obj("type", "array", "items", tree.Obj("type", "object", "x-kubernetes-embedded-resource", true, "properties", tree.Obj("a", tree.Obj("type", "string"),
-			"inner", tree.Obj("type", "object", "x-kubernetes-embedded-resource", true, "x-kubernetes-preserve-unknown-fields", true)))),
-		"m", tree.Obj("type", "object", "additionalProperties", tree.Obj("type", "object", "x-kubernetes-embedded-resource", true, "x-kubernetes-preserve-unknown-fields", true, "nullable", true)),
-		"p", tree.Obj("type", "object", "x-kubernetes-preserve-unknown-fields", true, "properties", tree.Obj(
-			"e", tree.Obj("type", "object", "x-kubernetes-embedded-resource", true, "properties", tree.Obj("kind", tree.Obj("type", "string", "minLength", 2))))),
+	schema := jsontree.Obj("type", "object", "properties", jsontree.Obj(
+		"v", jsontree.Obj("type", "string"),
+		"e", jsontree.Obj("type", "object", "x-kubernetes-embedded-resource", true, "x-kubernetes-preserve-unknown-fields", true),
+		"l", jsontree.Obj("type", "array", "items", jsontree.Obj("type", "object", "x-kubernetes-embedded-resource", true, "properties", jsontree.Obj("a", jsontree.Obj("type", "string"),
+			"inner", jsontree.Obj("type", "object", "x-kubernetes-embedded-resource", true, "x-kubernetes-preserve-unknown-fields", true)))),
+		"m", jsontree.Obj("type", "object", "additionalProperties", jsontree.Obj("type", "object", "x-kubernetes-embedded-resource", true, "x-kubernetes-preserve-unknown-fields", true, "nullable", true)),
+		"p", jsontree.Obj("type", "object", "x-kubernetes-preserve-unknown-fields", true, "properties", jsontree.Obj(
+			"e", jsontree.Obj("type", "object", "x-kubernetes-embedded-resource", true, "properties", jsontree.Obj("kind", jsontree.Obj("type", "string", "minLength", 2))))),
 	))
 	if r.Chance(30) {
-		schema.Get("properties").Set("metadata", tree.Obj("type", "object", "properties", tree.Obj("name", tree.Obj("type", "string", "maxLength", 3, "pattern", "^[a-z]"))))
+		schema.Get("properties").Set("metadata", jsontree.Obj("type", "object", "properties", jsontree.Obj("name", jsontree.Obj("type", "string", "maxLength", 3, "pattern", "^[a-z]"))))
 	}
 	if r.Chance(25) {
 		AddRules(r, schema)
@@ -107,8 +107,8 @@ func Metadata(r Rand) Group {
 		if r.Chance(3) {
 			breakable = 4
 		}
-		embeddedAt := func() *tree.Node {
-			e := tree.Obj("apiVersion", "v1", "kind", "Pod", "metadata", metadata(r, false))
+		embeddedAt := func() *jsontree.Node {
+			e := jsontree.Obj("apiVersion", "v1", "kind", "Pod", "metadata", metadata(r, false))
 			if breakable == 0 || r.Chance(40) {
 				return e
 			}
@@ -135,13 +135,13 @@ func Metadata(r Rand) Group {
 		if r.Chance(20) {
 			inner := embeddedAt()
 			inner.Set("inner", embeddedAt())
-			o.Set("l", tree.Arr(embeddedAt(), inner))
+			o.Set("l", jsontree.Arr(embeddedAt(), inner))
 		}
 		if r.Chance(20) {
-			o.Set("m", tree.Obj("k", embeddedAt(), "a.b/c", embeddedAt(), "n", nil))
+			o.Set("m", jsontree.Obj("k", embeddedAt(), "a.b/c", embeddedAt(), "n", nil))
 		}
 		if r.Chance(20) {
-			o.Set("p", tree.Obj("e", embeddedAt(), "u", 1))
+			o.Set("p", jsontree.Obj("e", embeddedAt(), "u", 1))
 		}
 		if breakable > 0 && r.Chance(10) {
 			o.Set("e", Any(r, 2))

@@ -3,7 +3,7 @@ package generate
 import (
 	"bytes"
 
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 )
 
 // Random returns a group of a random schema and objects with zero, one, two or more defects.
@@ -12,9 +12,9 @@ func Random(r Rand) Group {
 	crd := Manifest(schema)
 	ver := crd.At("spec", "versions").Items[0]
 	if r.Chance(25) {
-		sub := tree.Obj("status", tree.Obj())
+		sub := jsontree.Obj("status", jsontree.Obj())
 		if r.Chance(40) {
-			scale := tree.Obj("specReplicasPath", ".spec.replicas", "statusReplicasPath", ".status.replicas")
+			scale := jsontree.Obj("specReplicasPath", ".spec.replicas", "statusReplicasPath", ".status.replicas")
 			if r.Chance(60) {
 				scale.Set("labelSelectorPath", Pick(r, []string{".status.selector", ".spec.selector"}))
 			}
@@ -42,15 +42,15 @@ func Random(r Rand) Group {
 		if sub := ver.Get("subresources"); sub.Get("scale") != nil && r.Chance(60) {
 			for _, part := range []string{"spec", "status"} {
 				p := o.Get(part)
-				if p == nil || p.Kind != tree.Object {
-					p = tree.Obj()
+				if p == nil || p.Kind != jsontree.Object {
+					p = jsontree.Obj()
 					o.Set(part, p)
 				}
 				if r.Chance(60) {
-					p.Set("replicas", Pick(r, []*tree.Node{tree.Int(3), tree.Int(-1), tree.Raw("2147483648"), tree.Raw("1.0"), tree.Str("1"), tree.Null(), tree.Raw("1.5")}))
+					p.Set("replicas", Pick(r, []*jsontree.Node{jsontree.Int(3), jsontree.Int(-1), jsontree.Raw("2147483648"), jsontree.Raw("1.0"), jsontree.Str("1"), jsontree.Null(), jsontree.Raw("1.5")}))
 				}
 				if r.Chance(30) {
-					p.Set("selector", Pick(r, []*tree.Node{tree.Str("a=b"), tree.Int(1), tree.Null(), tree.Obj()}))
+					p.Set("selector", Pick(r, []*jsontree.Node{jsontree.Str("a=b"), jsontree.Int(1), jsontree.Null(), jsontree.Obj()}))
 				}
 			}
 		}

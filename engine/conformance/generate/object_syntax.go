@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
-	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
 // syntaxSchema has a place for values of any kind, u, and typed places in v.
@@ -18,7 +18,7 @@ const syntaxSchema = `{"type":"object","properties":{"anchor":{"x-kubernetes-pre
 "properties":{"a":{"type":"string"},"1":{"type":"string"},"true":{"type":"string"}}}}}}}`
 
 func syntaxGroup(name string) Group {
-	schema, err := tree.Parse([]byte(syntaxSchema))
+	schema, err := jsontree.Parse([]byte(syntaxSchema))
 	if err != nil {
 		panic(err)
 	}

@@ -4,17 +4,17 @@ import (
 	"fmt"
 
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 )
 
 // Real generates groups from the corpus.
 type Real struct {
 	corpus *corpus.Corpus
-	crds   []*tree.Node
+	crds   []*jsontree.Node
 	docs   [][]byte
-	small  []*tree.Node // also without descriptions: the source of CRD mutants
-	sites  []int        // number of mutations before each CRD
-	ruled  []ruleSite   // schemas with rules
+	small  []*jsontree.Node // also without descriptions: the source of CRD mutants
+	sites  []int            // number of mutations before each CRD
+	ruled  []ruleSite       // schemas with rules
 }
 
 // NewReal prepares a corpus. It removes the descriptions from CRDs that will be mutated.
@@ -22,7 +22,7 @@ func NewReal(c *corpus.Corpus) (*Real, error) {
 	real := &Real{corpus: c}
 	total := 0
 	for _, crd := range c.CRDs {
-		doc, err := tree.Parse(crd.Doc)
+		doc, err := jsontree.Parse(crd.Doc)
 		if err != nil {
 			return nil, fmt.Errorf("%s of %s: %w", crd.Path, crd.Module, err)
 		}
@@ -34,8 +34,8 @@ func NewReal(c *corpus.Corpus) (*Real, error) {
 		real.sites = append(real.sites, total)
 		total += s.Size() - 1
 		n := 0
-		s.Walk(func(node, parent *tree.Node, index int) {
-			if node.Kind == tree.Array && parent.Kind == tree.Object && parent.Members[index].Key == "x-kubernetes-validations" {
+		s.Walk(func(node, parent *jsontree.Node, index int) {
+			if node.Kind == jsontree.Array && parent.Kind == jsontree.Object && parent.Members[index].Key == "x-kubernetes-validations" {
 				real.ruled = append(real.ruled, ruleSite{len(real.small) - 1, n})
 			}
 			n++
@@ -63,7 +63,7 @@ func (c *Real) Sample(r Rand, i int) Group {
 	crd := Pick(r, s.CRDs)
 	g := Group{Name: "sample " + s.Path + " of " + s.Module, CRD: c.docs[crd], Shared: true}
 	g.Objects = append(g.Objects, Object{Version: s.Version, Body: s.Doc})
-	doc, err := tree.Parse(s.Doc)
+	doc, err := jsontree.Parse(s.Doc)
 	if err != nil {
 		return g
 	}
@@ -83,9 +83,9 @@ func (c *Real) Sample(r Rand, i int) Group {
 }
 
 // identify adds what kubectl would add to a manifest: a name, and a namespace for namespaced resources.
-func identify(doc *tree.Node, scope string) {
+func identify(doc *jsontree.Node, scope string) {
 	meta := doc.Get("metadata")
-	if meta == nil || meta.Kind != tree.Object {
+	if meta == nil || meta.Kind != jsontree.Object {
 		return
 	}
 	if meta.Get("name") == nil {
@@ -117,7 +117,7 @@ func (c *Real) Generated(r Rand, i int) Group {
 	groupName, _ := crd.At("spec", "group").Text()
 	kindName, _ := crd.At("spec", "names", "kind").Text()
 	for n := range 8 {
-		o := tree.Obj("apiVersion", groupName+"/"+name, "kind", kindName, "metadata", tree.Obj("name", "x"))
+		o := jsontree.Obj("apiVersion", groupName+"/"+name, "kind", kindName, "metadata", jsontree.Obj("name", "x"))
 		scope, _ := crd.At("spec", "scope").Text()
 		identify(o, scope)
 		for _, m := range Value(r, schema, r.Between(3, 7)).Members {
@@ -138,11 +138,11 @@ func (c *Real) Generated(r Rand, i int) Group {
 func (c *Real) SchemaSuite(i int) Group {
 	k := c.corpus.Schemas[i%len(c.corpus.Schemas)]
 	g := Group{Name: "jsonschema " + k.Name}
-	schema, err := tree.Parse(k.Schema)
+	schema, err := jsontree.Parse(k.Schema)
 	if err != nil {
 		return g
 	}
-	eachSchema(schema, func(n *tree.Node) {
+	eachSchema(schema, func(n *jsontree.Node) {
 		if n.Get("type") == nil && n.Get("x-kubernetes-int-or-string") == nil {
 			n.Set("x-kubernetes-preserve-unknown-fields", true)
 		}
@@ -150,13 +150,13 @@ func (c *Real) SchemaSuite(i int) Group {
 	for _, j := range []string{"allOf", "anyOf", "oneOf"} {
 		if b := schema.Get(j); b != nil {
 			for _, e := range b.Items {
-				eachSchema(e, func(n *tree.Node) { n.Delete("x-kubernetes-preserve-unknown-fields") })
+				eachSchema(e, func(n *jsontree.Node) { n.Delete("x-kubernetes-preserve-unknown-fields") })
 			}
 		}
 	}
-	eachSchema(schema.Get("not"), func(n *tree.Node) { n.Delete("x-kubernetes-preserve-unknown-fields") })
+	eachSchema(schema.Get("not"), func(n *jsontree.Node) { n.Delete("x-kubernetes-preserve-unknown-fields") })
 	g.CRD = Manifest(rootOf("v", schema)).JSON()
-	g.Objects = []Object{{Version: version1, Body: Envelope(tree.Member{Key: "v", Value: tree.Raw(string(k.Data))}).JSON()}}
+	g.Objects = []Object{{Version: version1, Body: Envelope(jsontree.Member{Key: "v", Value: jsontree.Raw(string(k.Data))}).JSON()}}
 	return g
 }
 

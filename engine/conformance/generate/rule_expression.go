@@ -3,7 +3,7 @@ package generate
 import (
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 )
 
 // speaker writes expressions for a node of a schema.
@@ -13,7 +13,7 @@ type speaker struct {
 }
 
 // truth returns a condition on x, a value of the schema s, or "" if rules cannot see such values.
-func (p *speaker) truth(x string, s *tree.Node, root bool, depth int) string {
+func (p *speaker) truth(x string, s *jsontree.Node, root bool, depth int) string {
 	t := visible(s)
 	if t == invisible {
 		return ""
@@ -40,7 +40,7 @@ func (p *speaker) truth(x string, s *tree.Node, root bool, depth int) string {
 }
 
 // fill replaces the placeholder of an expression in the bank.
-func (p *speaker) fill(text, x string, s *tree.Node, depth int) string {
+func (p *speaker) fill(text, x string, s *jsontree.Node, depth int) string {
 	text = strings.ReplaceAll(text, "§", x)
 	if i := strings.IndexByte(text, '@'); i >= 0 && i+1 < len(text) {
 		variable := text[i+1 : i+2]
@@ -49,7 +49,7 @@ func (p *speaker) fill(text, x string, s *tree.Node, depth int) string {
 			if inner = s.Get("additionalProperties"); variable == "k" {
 				element = x + "[k]"
 				if p.Chance(30) {
-					element, inner = "k", tree.Obj("type", "string")
+					element, inner = "k", jsontree.Obj("type", "string")
 				}
 			}
 		}
@@ -85,7 +85,7 @@ func wordByte(c byte) bool {
 }
 
 // selection returns an expression about fields of an object.
-func (p *speaker) selection(x string, s *tree.Node, root bool, depth int) string {
+func (p *speaker) selection(x string, s *jsontree.Node, root bool, depth int) string {
 	if hidden := undeclared(s); len(hidden) > 0 && p.Chance(10) { // present, but not declared for rules
 		return strings.ReplaceAll(strings.ReplaceAll(Pick(p.Rand, []string{"dyn(§).% == 1", "type(dyn(§).%) == int", "string(dyn(§).%) == ''", "dyn(§).%.size() > 1", "dyn(§).% + 1 > 2", "dyn(§).% in [1]", "has(dyn(§).%)", "[dyn(§).%].exists(x, x == 'a')", "dyn(§).% == dyn(§).%", "'%' in dyn(§)", "§.% == 1",
 			"dyn(§).%.a == 1", "[dyn(§).%].join(',') == 'a'"}), "%", Pick(p.Rand, hidden)), "§", x)
@@ -128,7 +128,7 @@ func (p *speaker) selection(x string, s *tree.Node, root bool, depth int) string
 }
 
 // change returns an expression of a transition rule about x and old.
-func (p *speaker) change(x, old string, s *tree.Node, root bool, depth int) string {
+func (p *speaker) change(x, old string, s *jsontree.Node, root bool, depth int) string {
 	t := visible(s)
 	if t == celObject && depth > 0 && p.Chance(88) {
 		if all := fields(s, root); len(all) > 0 {
@@ -159,7 +159,7 @@ func (p *speaker) change(x, old string, s *tree.Node, root bool, depth int) stri
 }
 
 // rarely lowers a percentage for values with a size, because the estimator loses it behind an optional.
-func (p *speaker) rarely(s *tree.Node, percent int) int {
+func (p *speaker) rarely(s *jsontree.Node, percent int) int {
 	switch visible(s) {
 	case celInt, celDouble, celBool, celTimestamp, celDuration:
 		return percent

@@ -3,7 +3,7 @@ package generate
 import (
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 )
 
 // Rules returns a group of a random schema with rules, and of objects that are mostly valid otherwise, because rules do
@@ -23,7 +23,7 @@ func Rules(r Rand) Group {
 		if r.Chance(3) {
 			o.Set("kind", Pick(r, []string{"Other", ""}))
 		}
-		if m := o.Get("metadata"); r.Chance(10) && m != nil && m.Kind == tree.Object {
+		if m := o.Get("metadata"); r.Chance(10) && m != nil && m.Kind == jsontree.Object {
 			m.Set("generateName", "x-")
 		}
 		g.Objects = append(g.Objects, request(r, o))
@@ -32,7 +32,7 @@ func Rules(r Rand) Group {
 }
 
 // ruled returns a CRD with rules.
-func ruled(r Rand) (crd, schema *tree.Node) {
+func ruled(r Rand) (crd, schema *jsontree.Node) {
 	switch r.IntN(10) {
 	case 0, 1:
 		schema = namesSchema(r)
@@ -44,7 +44,7 @@ func ruled(r Rand) (crd, schema *tree.Node) {
 	}
 	crd = Manifest(schema)
 	if r.Chance(25) {
-		crd.At("spec", "versions").Items[0].Set("subresources", tree.Obj("status", tree.Obj()))
+		crd.At("spec", "versions").Items[0].Set("subresources", jsontree.Obj("status", jsontree.Obj()))
 		for _, forbidden := range []string{"x-kubernetes-map-type", "title", "anyOf", "oneOf", "allOf", "not", "x-kubernetes-preserve-unknown-fields"} {
 			schema.Delete(forbidden)
 		}
@@ -57,26 +57,26 @@ func ruled(r Rand) (crd, schema *tree.Node) {
 var hardNames = []string{"a-b", "a.b", "a/b", "a__b", "namespace", "in", "true", "var", "__dot__", "while", "1a", "a b", "é", "A", "a_b", "_", "__", "for", "int", "string", "self", "oldSelf", "size", "type", "a", "metadata", "kind"}
 
 // namesSchema tests names of properties: in objects, as keys of map lists and as fields of values.
-func namesSchema(r Rand) *tree.Node {
-	props := tree.Obj()
+func namesSchema(r Rand) *jsontree.Node {
+	props := jsontree.Obj()
 	for range r.Between(2, 5) {
 		props.Set(Pick(r, hardNames), structural(r, r.IntN(2), ""))
 	}
-	item := tree.Obj("type", "object", "properties", tree.Obj("n", tree.Obj("type", "integer")))
-	keys := tree.Arr()
+	item := jsontree.Obj("type", "object", "properties", jsontree.Obj("n", jsontree.Obj("type", "integer")))
+	keys := jsontree.Arr()
 	for range Pick(r, []int{1, 1, 2, 3, 4, 5}) {
 		key := Pick(r, hardNames)
 		if item.Get("properties").Get(key) == nil {
-			keys.Items = append(keys.Items, tree.Str(key))
-			item.Get("properties").Set(key, Pick(r, []*tree.Node{tree.Obj("type", "string", "maxLength", 2), tree.Obj("type", "integer", "maximum", 3, "minimum", 1), tree.Obj("type", "boolean"), tree.Obj("type", "number", "maximum", 2, "minimum", 1)}).Clone())
+			keys.Items = append(keys.Items, jsontree.Str(key))
+			item.Get("properties").Set(key, Pick(r, []*jsontree.Node{jsontree.Obj("type", "string", "maxLength", 2), jsontree.Obj("type", "integer", "maximum", 3, "minimum", 1), jsontree.Obj("type", "boolean"), jsontree.Obj("type", "number", "maximum", 2, "minimum", 1)}).Clone())
 		}
 	}
 	item.Set("required", keys)
-	list := tree.Obj("type", "array", "x-kubernetes-list-type", "map", "x-kubernetes-list-map-keys", keys.Clone(), "items", item)
-	v := tree.Obj("type", "object", "properties", props.Set("list", list))
+	list := jsontree.Obj("type", "array", "x-kubernetes-list-type", "map", "x-kubernetes-list-map-keys", keys.Clone(), "items", item)
+	v := jsontree.Obj("type", "object", "properties", props.Set("list", list))
 	if r.Chance(40) { // rules see and count nulls
-		nulls := tree.Obj("type", "object", "maxProperties", 5, "additionalProperties", tree.Obj("type", Pick(r, []string{"string", "integer"}), "nullable", true))
-		nulls.Set("x-kubernetes-validations", tree.Arr(tree.Obj("rule", Pick(r, []string{"size(self) < 3", "size(self) > 1", "self.all(k, k in ['a', 'b', 'c', 'x'])", "!('a' in self)", "self.map(k, k).size() == 2", "self == oldSelf", "has(self.b)"}))))
+		nulls := jsontree.Obj("type", "object", "maxProperties", 5, "additionalProperties", jsontree.Obj("type", Pick(r, []string{"string", "integer"}), "nullable", true))
+		nulls.Set("x-kubernetes-validations", jsontree.Arr(jsontree.Obj("rule", Pick(r, []string{"size(self) < 3", "size(self) > 1", "self.all(k, k in ['a', 'b', 'c', 'x'])", "!('a' in self)", "self.map(k, k).size() == 2", "self == oldSelf", "has(self.b)"}))))
 		props.Set("nulls", nulls)
 	}
 	if r.Chance(20) {
@@ -86,7 +86,7 @@ func namesSchema(r Rand) *tree.Node {
 }
 
 // objectOf returns an object of the generated CRD that is probably valid.
-func objectOf(r Rand, schema *tree.Node) *tree.Node {
+func objectOf(r Rand, schema *jsontree.Node) *jsontree.Node {
 	o := Envelope()
 	for _, m := range Value(r, schema, 5).Members {
 		if o.Get(m.Key) == nil {
@@ -97,7 +97,7 @@ func objectOf(r Rand, schema *tree.Node) *tree.Node {
 }
 
 // nudge replaces a value of an object by another one that is probably valid, or adds or removes a member or an item.
-func nudge(r Rand, schema, object *tree.Node) {
+func nudge(r Rand, schema, object *jsontree.Node) {
 	at := places(schema, object, nil, 0, nil)
 	if len(at) < 2 {
 		return
@@ -106,7 +106,7 @@ func nudge(r Rand, schema, object *tree.Node) {
 	switch {
 	case r.Chance(15):
 		p.parent.RemoveChild(p.index)
-	case p.value.Kind == tree.Array && p.schema.Get("items") != nil && r.Chance(60):
+	case p.value.Kind == jsontree.Array && p.schema.Get("items") != nil && r.Chance(60):
 		p.value.Items = append(p.value.Items, Value(r, p.schema.Get("items"), 2))
 	case r.Chance(10):
 		p.parent.SetChild(p.index, edgeFor(r, p.schema))
@@ -127,16 +127,16 @@ func Limits(r Rand) Group {
 	pattern := strings.Repeat("z", Pick(r, []int{96, 100, 400, 401}))
 	costly := "self.matches('^" + pattern + "')"
 	forms := []string{"!" + costly, costly, costly + " || true", "self.contains('" + pattern + "') == false", "true || " + costly, "self != '' && !" + costly, "1 / 0 == 1 || " + costly, costly + " && " + costly, costly + " || " + costly, "size(self) > 0 ? " + costly + " : true", "self.find('^" + pattern + "') == ''", "[1, 2, 3].exists(i, " + costly + ")"}
-	props := tree.Obj()
+	props := jsontree.Obj()
 	// Properties are visited in random order, so mostly there is one.
 	names := []string{"s"}
 	if r.Chance(10) {
 		names = append(names, "t")
 	}
 	for _, n := range names {
-		rules := tree.Arr()
+		rules := jsontree.Arr()
 		for range Pick(r, []int{1, 1, 2, 8, 10, 11, 12}) {
-			rule := tree.Obj("rule", Pick(r, forms))
+			rule := jsontree.Obj("rule", Pick(r, forms))
 			if r.Chance(30) {
 				rule.Set("messageExpression", Pick(r, []string{costly + " ? 'a' : 'b'", "self.matches('^" + pattern + "') || " + costly + " ? 'a' : ''", "string(1 / 0)", "self", "'text'"}))
 			}
@@ -145,9 +145,9 @@ func Limits(r Rand) Group {
 			}
 			rules.Items = append(rules.Items, rule)
 		}
-		props.Set(n, tree.Obj("type", "string", "maxLength", 130_000, "x-kubernetes-validations", rules))
+		props.Set(n, jsontree.Obj("type", "string", "maxLength", 130_000, "x-kubernetes-validations", rules))
 	}
-	g := Group{Name: "limits", CRD: Manifest(tree.Obj("type", "object", "properties", props)).JSON()}
+	g := Group{Name: "limits", CRD: Manifest(jsontree.Obj("type", "object", "properties", props)).JSON()}
 	for range 4 {
 		o := Envelope()
 		for _, n := range names {
@@ -163,32 +163,32 @@ func Limits(r Rand) Group {
 func spent(r Rand) Group {
 	// A call that costs 1,000,000: 2 for self.s, and 7,874 tenths of a string times 127 quarters of a pattern.
 	holds, fails := "self.s.matches('^"+strings.Repeat("a", 507)+"')", "self.s.matches('^"+strings.Repeat("z", 507)+"')"
-	exact := tree.Obj("rule", holds, "message", "m")
-	failing := tree.Obj("rule", fails, "messageExpression", fails+" ? 'a' : 'b'")
-	rules := tree.Arr()
+	exact := jsontree.Obj("rule", holds, "message", "m")
+	failing := jsontree.Obj("rule", fails, "messageExpression", fails+" ? 'a' : 'b'")
+	rules := jsontree.Arr()
 	for range Pick(r, []int{9, 10, 10, 10, 11}) {
-		rules.Items = append(rules.Items, Pick(r, []*tree.Node{exact, exact, exact, exact, exact, exact, exact, exact, exact, failing}))
+		rules.Items = append(rules.Items, Pick(r, []*jsontree.Node{exact, exact, exact, exact, exact, exact, exact, exact, exact, failing}))
 	}
-	next := tree.Arr(tree.Obj("rule", "self.n > 1"), tree.Obj("rule", "self.n > 2"))
-	v := tree.Obj("type", "object", "x-kubernetes-validations", rules, "properties", tree.Obj("s", tree.Obj("type", "string", "maxLength", 80_000), "o",
-		tree.Obj("type", "object", "properties", tree.Obj("n", tree.Obj("type", "integer")), "x-kubernetes-validations", next)))
+	next := jsontree.Arr(jsontree.Obj("rule", "self.n > 1"), jsontree.Obj("rule", "self.n > 2"))
+	v := jsontree.Obj("type", "object", "x-kubernetes-validations", rules, "properties", jsontree.Obj("s", jsontree.Obj("type", "string", "maxLength", 80_000), "o",
+		jsontree.Obj("type", "object", "properties", jsontree.Obj("n", jsontree.Obj("type", "integer")), "x-kubernetes-validations", next)))
 	root := rootOf("v", v)
 	switch r.IntN(3) {
 	case 0:
-		root = rootOf("v", tree.Obj("type", "array", "maxItems", 2, "items", v))
+		root = rootOf("v", jsontree.Obj("type", "array", "maxItems", 2, "items", v))
 	case 1:
-		root = rootOf("v", tree.Obj("type", "object", "maxProperties", 2, "additionalProperties", v))
+		root = rootOf("v", jsontree.Obj("type", "object", "maxProperties", 2, "additionalProperties", v))
 	}
 	g := Group{Name: "spent", CRD: Manifest(root).JSON()}
 	for range 4 {
-		o := tree.Obj("s", strings.Repeat("a", Pick(r, []int{78_735, 78_735, 78_735, 78_720, 78_745, 50_000})), "o", tree.Obj("n", r.Between(1, 3)))
+		o := jsontree.Obj("s", strings.Repeat("a", Pick(r, []int{78_735, 78_735, 78_735, 78_720, 78_745, 50_000})), "o", jsontree.Obj("n", r.Between(1, 3)))
 		switch t, _ := root.At("properties", "v", "type").Text(); {
 		case t == "array":
-			o = tree.Arr(o, o.Clone())
+			o = jsontree.Arr(o, o.Clone())
 		case root.At("properties", "v", "additionalProperties") != nil:
-			o = tree.Obj("k", o)
+			o = jsontree.Obj("k", o)
 		}
-		g.Objects = append(g.Objects, Object{Version: version1, Body: Envelope(tree.Member{Key: "v", Value: o}).JSON()})
+		g.Objects = append(g.Objects, Object{Version: version1, Body: Envelope(jsontree.Member{Key: "v", Value: o}).JSON()})
 	}
 	return g
 }
@@ -197,17 +197,17 @@ func spent(r Rand) Group {
 func folds(r Rand) Group {
 	rule := Pick(r, []string{"self.all(a, self.all(b, a != b || a == b))", "self.all(a, self.exists(b, a == b))", "self.map(a, self.map(b, a + b).sum()).sum() >= 0", "!self.exists(a, self.all(b, a > b))", "self.filter(a, self.filter(b, b == a).size() > 1).size() == 0", "self.distinct().size() == size(self)",
 		"self.all(a, lists.range(100).all(b, b >= 0))", "self.sort() == self", "self.all(i, a, self.all(j, b, i == j || a != b))"})
-	rules := tree.Arr()
+	rules := jsontree.Arr()
 	for range Pick(r, []int{1, 1, 3}) {
-		rules.Items = append(rules.Items, tree.Obj("rule", rule, "message", "m"))
+		rules.Items = append(rules.Items, jsontree.Obj("rule", rule, "message", "m"))
 	}
-	g := Group{Name: "folds", CRD: Manifest(rootOf("l", tree.Obj("type", "array", "maxItems", 600, "items", tree.Obj("type", "integer"), "x-kubernetes-validations", rules))).JSON()}
+	g := Group{Name: "folds", CRD: Manifest(rootOf("l", jsontree.Obj("type", "array", "maxItems", 600, "items", jsontree.Obj("type", "integer"), "x-kubernetes-validations", rules))).JSON()}
 	for range 2 {
-		list := tree.Arr()
+		list := jsontree.Arr()
 		for i := range Pick(r, []int{10, 60, 120, 240, 300}) {
-			list.Items = append(list.Items, tree.Int(int64(i)))
+			list.Items = append(list.Items, jsontree.Int(int64(i)))
 		}
-		g.Objects = append(g.Objects, Object{Version: version1, Body: Envelope(tree.Member{Key: "l", Value: list}).JSON()})
+		g.Objects = append(g.Objects, Object{Version: version1, Body: Envelope(jsontree.Member{Key: "l", Value: list}).JSON()})
 	}
 	return g
 }

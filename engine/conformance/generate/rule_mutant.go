@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 )
 
 // ruleSite is a list of rules in the corpus: the CRD and the number of the list's node.
@@ -38,8 +38,8 @@ func (c *Real) RuleMutant(r Rand, i int) Group {
 }
 
 // mutateRule changes one thing of a rule.
-func mutateRule(r Rand, rule, schema *tree.Node) {
-	if rule.Kind != tree.Object {
+func mutateRule(r Rand, rule, schema *jsontree.Node) {
+	if rule.Kind != jsontree.Object {
 		return
 	}
 	text, _ := rule.Get("rule").Text()
@@ -94,20 +94,20 @@ func mutateExpression(r Rand, text string) string {
 }
 
 // rebound changes or removes some sizes of a CRD, which determine the cost of rules.
-func rebound(r Rand, crd *tree.Node) {
+func rebound(r Rand, crd *jsontree.Node) {
 	drop := r.Chance(50)
-	crd.Walk(func(n, _ *tree.Node, _ int) {
-		if n.Kind != tree.Object || n.Get("type") == nil {
+	crd.Walk(func(n, _ *jsontree.Node, _ int) {
+		if n.Kind != jsontree.Object || n.Get("type") == nil {
 			return
 		}
 		for _, key := range []string{"maxItems", "maxLength", "maxProperties"} {
 			old := n.Get(key)
 			switch {
-			case old != nil && old.Kind == tree.Scalar && drop && r.Chance(60):
+			case old != nil && old.Kind == jsontree.Scalar && drop && r.Chance(60):
 				n.Delete(key)
-			case old != nil && old.Kind == tree.Scalar && r.Chance(30):
+			case old != nil && old.Kind == jsontree.Scalar && r.Chance(30):
 				if i, err := strconv.ParseInt(old.Raw, 10, 64); err == nil && i < 1<<40 {
-					n.Set(key, tree.Int(i*Pick(r, []int64{2, 3, 10, 100, 1000})))
+					n.Set(key, jsontree.Int(i*Pick(r, []int64{2, 3, 10, 100, 1000})))
 				}
 			}
 		}
@@ -136,7 +136,7 @@ func Expressions(r Rand) Group {
 	}
 	crd := Manifest(schema)
 	if r.Chance(20) {
-		crd.At("spec", "versions").Items[0].Set("subresources", tree.Obj("status", tree.Obj()))
+		crd.At("spec", "versions").Items[0].Set("subresources", jsontree.Obj("status", jsontree.Obj()))
 	}
 	if r.Chance(10) {
 		addVersion(r, crd.Get("spec"), crd.At("spec", "versions").Items[0])

@@ -3,12 +3,12 @@ package generate
 import (
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 )
 
 // site is a schema node that can have rules.
 type site struct {
-	schema *tree.Node
+	schema *jsontree.Node
 	// root is set for roots of resources, embedded ones too.
 	root bool
 	// correlated means that an old value can be found: the node is not in an atomic or set list.
@@ -16,8 +16,8 @@ type site struct {
 }
 
 // sitesOf returns the nodes of a structural schema.
-func sitesOf(s *tree.Node, root, correlated bool, out []site) []site {
-	if s == nil || s.Kind != tree.Object {
+func sitesOf(s *jsontree.Node, root, correlated bool, out []site) []site {
+	if s == nil || s.Kind != jsontree.Object {
 		return out
 	}
 	out = append(out, site{s, root || s.Get("x-kubernetes-embedded-resource").IsTrue(), correlated})
@@ -34,7 +34,7 @@ func sitesOf(s *tree.Node, root, correlated bool, out []site) []site {
 
 // AddRules adds rules to some nodes of a root schema. It mostly adds size bounds first, because rules over unbounded
 // data are rejected as too expensive.
-func AddRules(r Rand, schema *tree.Node) {
+func AddRules(r Rand, schema *jsontree.Node) {
 	all := sitesOf(schema, true, true, nil)
 	if r.Chance(92) {
 		for _, at := range all {
@@ -54,7 +54,7 @@ func AddRules(r Rand, schema *tree.Node) {
 	}
 }
 
-func bounded(r Rand, s *tree.Node) {
+func bounded(r Rand, s *jsontree.Node) {
 	bound := func(key string, lo, hi int) {
 		if s.Get(key) == nil && r.Chance(96) {
 			s.Set(key, r.Between(lo, hi))
@@ -75,8 +75,8 @@ func bounded(r Rand, s *tree.Node) {
 // addRules adds n rules to a node. bad is the percentage of rules that registration rejects.
 func (p *speaker) addRules(at site, n, bad int) {
 	rules := at.schema.Get("x-kubernetes-validations")
-	if rules == nil || rules.Kind != tree.Array {
-		rules = tree.Arr()
+	if rules == nil || rules.Kind != jsontree.Array {
+		rules = jsontree.Arr()
 		at.schema.Set("x-kubernetes-validations", rules)
 	}
 	for range n {
@@ -85,9 +85,9 @@ func (p *speaker) addRules(at site, n, bad int) {
 }
 
 // rule returns a rule for a node.
-func (p *speaker) rule(at site, bad int) *tree.Node {
+func (p *speaker) rule(at site, bad int) *jsontree.Node {
 	r, old := p.Rand, ""
-	rule := tree.Obj()
+	rule := jsontree.Obj()
 	var text string
 	switch {
 	case (at.correlated || r.Chance(3)) && r.Chance(35):
@@ -114,7 +114,7 @@ func (p *speaker) rule(at site, bad int) *tree.Node {
 	if r.Chance(2) {
 		text = Pick(r, []string{"[1].all(oldSelf, oldSelf == 1) && (" + text + ")", "true || (" + text + ")", " " + text + "\t", "\n" + text, text + " // why", "(" + text + ")" + strings.Repeat(" && true", 30)})
 	}
-	rule.Members = append([]tree.Member{{Key: "rule", Value: tree.Str(text)}}, rule.Members...)
+	rule.Members = append([]jsontree.Member{{Key: "rule", Value: jsontree.Str(text)}}, rule.Members...)
 	if r.Chance(40) {
 		rule.Set("message", Pick(r, []string{"must hold", "  padded  ", "é\u2028<&>", "a", "%s {x} \"quoted\"", "tab\there"}))
 		if r.Chance(bad) {
@@ -201,7 +201,7 @@ func (p *speaker) message(at site, old string, optional bool, bad int) string {
 }
 
 // fieldPath returns a path to a node below the schema, or null if the schema has no properties.
-func fieldPath(r Rand, s *tree.Node) *tree.Node {
+func fieldPath(r Rand, s *jsontree.Node) *jsontree.Node {
 	path := ""
 	for range r.Between(1, 3) {
 		props, extra := s.Get("properties").GetMembers(), s.Get("additionalProperties")
@@ -210,13 +210,13 @@ func fieldPath(r Rand, s *tree.Node) *tree.Node {
 		case len(props) > 0:
 			m := Pick(r, props)
 			name, s = m.Key, m.Value
-		case extra != nil && extra.Kind == tree.Object:
+		case extra != nil && extra.Kind == jsontree.Object:
 			name, s = Pick(r, []string{"k", "a.b", "x y", "it's", "0", "", "\a\b\f\n\r\t\v", "back\\slash"}), extra
 		default:
 			if path == "" {
-				return tree.Null()
+				return jsontree.Null()
 			}
-			return tree.Str(path)
+			return jsontree.Str(path)
 		}
 		if identifier.MatchString(name) && r.Chance(70) {
 			path += "." + name
@@ -224,5 +224,5 @@ func fieldPath(r Rand, s *tree.Node) *tree.Node {
 			path += "['" + strings.NewReplacer(`\`, `\\`, "'", `\'`, "\n", `\n`, "\t", `\t`, "\r", `\r`, "\a", `\a`, "\b", `\b`, "\f", `\f`, "\v", `\v`).Replace(name) + "']"
 		}
 	}
-	return tree.Str(path)
+	return jsontree.Str(path)
 }

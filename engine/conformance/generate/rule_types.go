@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 )
 
 // celType is the CEL type of a schema node, or invisible if rules cannot see it.
@@ -26,8 +26,8 @@ const (
 )
 
 // visible returns the type of a node, like upstream's SchemaDeclType (apiserver/pkg/cel/common/schemas.go).
-func visible(s *tree.Node) celType {
-	if s == nil || s.Kind != tree.Object {
+func visible(s *jsontree.Node) celType {
+	if s == nil || s.Kind != jsontree.Object {
 		return invisible
 	}
 	if s.Get("x-kubernetes-int-or-string").IsTrue() {
@@ -56,7 +56,7 @@ func visible(s *tree.Node) celType {
 			return celList
 		}
 	case "object":
-		if extra := s.Get("additionalProperties"); extra != nil && extra.Kind == tree.Object {
+		if extra := s.Get("additionalProperties"); extra != nil && extra.Kind == jsontree.Object {
 			if visible(extra) != invisible {
 				return celMap
 			}
@@ -85,17 +85,17 @@ func escape(name string) (string, bool) {
 }
 
 // unboundedText is the type of kind and apiVersion in rules.
-var unboundedText = tree.Obj("type", "string")
+var unboundedText = jsontree.Obj("type", "string")
 
 // field is a property that rules can select.
 type field struct {
 	name   string // in rules
 	plain  string // in objects
-	schema *tree.Node
+	schema *jsontree.Node
 }
 
 // fields returns the fields of an object that rules can select.
-func fields(s *tree.Node, root bool) (out []field) {
+func fields(s *jsontree.Node, root bool) (out []field) {
 	root = root || s.Get("x-kubernetes-embedded-resource").IsTrue()
 	for _, p := range s.Get("properties").GetMembers() {
 		if root && (p.Key == "apiVersion" || p.Key == "kind" || p.Key == "metadata") {
@@ -106,15 +106,15 @@ func fields(s *tree.Node, root bool) (out []field) {
 		}
 	}
 	if root {
-		text := tree.Obj("type", "string", "maxLength", 253)
+		text := jsontree.Obj("type", "string", "maxLength", 253)
 		out = append(out, field{"kind", "kind", unboundedText}, field{"apiVersion", "apiVersion", unboundedText},
-			field{"metadata", "metadata", tree.Obj("type", "object", "properties", tree.Obj("name", text, "generateName", text))})
+			field{"metadata", "metadata", jsontree.Obj("type", "object", "properties", jsontree.Obj("name", text, "generateName", text))})
 	}
 	return out
 }
 
 // undeclared returns the properties of an object that rules cannot select, with the names that they would have.
-func undeclared(s *tree.Node) (names []string) {
+func undeclared(s *jsontree.Node) (names []string) {
 	for _, p := range s.Get("properties").GetMembers() {
 		if name, ok := escape(p.Key); ok && visible(p.Value) == invisible {
 			names = append(names, name)

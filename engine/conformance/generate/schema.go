@@ -1,13 +1,13 @@
 package generate
 
 import (
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 )
 
 // Schema returns the root of a random structural schema that uses every keyword.
-func Schema(r Rand) *tree.Node {
-	root := tree.Obj("type", "object")
-	props := tree.Obj()
+func Schema(r Rand) *jsontree.Node {
+	root := jsontree.Obj("type", "object")
+	props := jsontree.Obj()
 	for _, name := range []string{"spec", "status"} {
 		if r.Chance(70) {
 			props.Set(name, structural(r, 3, ""))
@@ -20,10 +20,10 @@ func Schema(r Rand) *tree.Node {
 		props.Delete(reserved)
 	}
 	if r.Chance(10) {
-		props.Set("metadata", tree.Obj("type", "object", "properties", tree.Obj(Pick(r, []string{"name", "generateName"}), stringSchema(r, false))))
+		props.Set("metadata", jsontree.Obj("type", "object", "properties", jsontree.Obj(Pick(r, []string{"name", "generateName"}), stringSchema(r, false))))
 	}
 	if r.Chance(10) {
-		props.Set("kind", tree.Obj("type", "string")).Set("apiVersion", tree.Obj("type", "string"))
+		props.Set("kind", jsontree.Obj("type", "string")).Set("apiVersion", jsontree.Obj("type", "string"))
 	}
 	root.Set("properties", props)
 	if r.Chance(20) {
@@ -40,7 +40,7 @@ func Schema(r Rand) *tree.Node {
 }
 
 // structural returns a schema. as restricts it: "" to nothing, "scalar" to scalars, "item" to what items can be.
-func structural(r Rand, depth int, as string) *tree.Node {
+func structural(r Rand, depth int, as string) *jsontree.Node {
 	weights := []int{8, 5, 8, 6, 5, 3, 3, 2, 2, 2}
 	if depth <= 0 || as == "scalar" {
 		weights[0], weights[1], weights[7], weights[8] = 0, 0, 0, 0
@@ -48,7 +48,7 @@ func structural(r Rand, depth int, as string) *tree.Node {
 	if as == "scalar" {
 		weights[6], weights[9] = 0, 0
 	}
-	var s *tree.Node
+	var s *jsontree.Node
 	switch r.weighted(weights...) {
 	case 0:
 		s = objectSchema(r, depth)
@@ -61,14 +61,14 @@ func structural(r Rand, depth int, as string) *tree.Node {
 	case 4:
 		s = numericSchema(r, "number")
 	case 5:
-		s = tree.Obj("type", "boolean")
+		s = jsontree.Obj("type", "boolean")
 		if r.Chance(10) {
-			s.Set("enum", tree.Arr(tree.Bool(r.Chance(50))))
+			s.Set("enum", jsontree.Arr(jsontree.Bool(r.Chance(50))))
 		}
 	case 6:
 		s = intOrString(r)
 	case 7: // a map
-		s = tree.Obj("type", "object", "additionalProperties", structural(r, depth-1, ""))
+		s = jsontree.Obj("type", "object", "additionalProperties", structural(r, depth-1, ""))
 		if r.Chance(10) {
 			s.Set("additionalProperties", r.Chance(70))
 		}
@@ -79,11 +79,11 @@ func structural(r Rand, depth int, as string) *tree.Node {
 	case 8:
 		s = embedded(r, depth)
 	default:
-		s = tree.Obj("x-kubernetes-preserve-unknown-fields", true)
+		s = jsontree.Obj("x-kubernetes-preserve-unknown-fields", true)
 		if r.Chance(50) {
 			s.Set("type", Pick(r, []string{"object", "object", "string", "integer"}))
 		} else if r.Chance(10) {
-			s.Set("properties", tree.Obj("a", tree.Obj("type", "integer")))
+			s.Set("properties", jsontree.Obj("a", jsontree.Obj("type", "integer")))
 		}
 	}
 	if r.Chance(15) {
@@ -107,21 +107,21 @@ func structural(r Rand, depth int, as string) *tree.Node {
 
 // deepDefault reports, in most cases, that registration would reject the value as a default, because it is unpruned or
 // null.
-func deepDefault(r Rand, s, d *tree.Node) bool {
+func deepDefault(r Rand, s, d *jsontree.Node) bool {
 	return d.Raw == "null" && r.Chance(90) || s.Get("x-kubernetes-embedded-resource") != nil && r.Chance(70)
 }
 
-func describe(r Rand, s *tree.Node) {
+func describe(r Rand, s *jsontree.Node) {
 	if r.Chance(3) {
 		s.Set("description", "what it is").Set("title", "T")
 	}
 	if r.Chance(2) {
-		s.Set("example", Any(r, 1)).Set("externalDocs", tree.Obj("url", "http://x", "description", "d"))
+		s.Set("example", Any(r, 1)).Set("externalDocs", jsontree.Obj("url", "http://x", "description", "d"))
 	}
 }
 
 // bound sometimes sets a pair of size bounds.
-func bound(r Rand, s *tree.Node, least, most string, limit int) {
+func bound(r Rand, s *jsontree.Node, least, most string, limit int) {
 	lo := r.IntN(limit)
 	if r.Chance(20) {
 		s.Set(least, lo)
@@ -131,9 +131,9 @@ func bound(r Rand, s *tree.Node, least, most string, limit int) {
 	}
 }
 
-func objectSchema(r Rand, depth int) *tree.Node {
-	s := tree.Obj("type", "object")
-	props := tree.Obj()
+func objectSchema(r Rand, depth int) *jsontree.Node {
+	s := jsontree.Obj("type", "object")
+	props := jsontree.Obj()
 	for range r.Between(0, 4) {
 		props.Set(Pick(r, Keys), structural(r, depth-1, ""))
 	}
@@ -151,26 +151,26 @@ func objectSchema(r Rand, depth int) *tree.Node {
 		s.Set("x-kubernetes-map-type", Pick(r, []string{"granular", "atomic"}))
 	}
 	if r.Chance(4) && len(props.Members) > 0 {
-		s.Set("enum", tree.Arr(Value(r, s, 2), Value(r, s, 2)))
+		s.Set("enum", jsontree.Arr(Value(r, s, 2), Value(r, s, 2)))
 	}
 	return s
 }
 
-func requireSome(r Rand, s *tree.Node) {
-	req := tree.Arr()
+func requireSome(r Rand, s *jsontree.Node) {
+	req := jsontree.Arr()
 	for _, p := range s.Get("properties").Members {
 		if r.Chance(50) {
-			req.Items = append(req.Items, tree.Str(p.Key))
+			req.Items = append(req.Items, jsontree.Str(p.Key))
 		}
 	}
 	if r.Chance(5) {
-		req.Items = append(req.Items, tree.Str("undeclared"))
+		req.Items = append(req.Items, jsontree.Str("undeclared"))
 	}
 	s.Set("required", req)
 }
 
-func arraySchema(r Rand, depth int) *tree.Node {
-	s := tree.Obj("type", "array")
+func arraySchema(r Rand, depth int) *jsontree.Node {
+	s := jsontree.Obj("type", "array")
 	switch r.weighted(5, 2, 3, 1) {
 	case 0:
 		s.Set("items", structural(r, depth-1, "item"))
@@ -181,7 +181,7 @@ func arraySchema(r Rand, depth int) *tree.Node {
 		if r.Chance(30) && depth > 0 {
 			items = objectSchema(r, depth-1).Set("x-kubernetes-map-type", "atomic")
 			if r.Chance(30) {
-				items = tree.Obj("type", "array", "x-kubernetes-list-type", "atomic", "items", structural(r, 0, "scalar"))
+				items = jsontree.Obj("type", "array", "x-kubernetes-list-type", "atomic", "items", structural(r, 0, "scalar"))
 			}
 			s.Set("items", items)
 		}
@@ -200,15 +200,15 @@ func arraySchema(r Rand, depth int) *tree.Node {
 	return s
 }
 
-func mapList(r Rand, s *tree.Node, depth int) {
+func mapList(r Rand, s *jsontree.Node, depth int) {
 	item := objectSchema(r, depth-1)
 	item.Delete("enum")
 	props := item.Get("properties")
 	if props == nil {
-		props = tree.Obj()
+		props = jsontree.Obj()
 		item.Set("properties", props)
 	}
-	keys, required := tree.Arr(), tree.Arr()
+	keys, required := jsontree.Arr(), jsontree.Arr()
 	for i := range r.Between(1, 3) {
 		name := []string{"k", "a.b", "port"}[i]
 		key := structural(r, 0, "scalar")
@@ -219,29 +219,29 @@ func mapList(r Rand, s *tree.Node, depth int) {
 			}
 		}
 		if key.Get("default") == nil {
-			required.Items = append(required.Items, tree.Str(name))
+			required.Items = append(required.Items, jsontree.Str(name))
 		}
 		props.Set(name, key)
-		keys.Items = append(keys.Items, tree.Str(name))
+		keys.Items = append(keys.Items, jsontree.Str(name))
 	}
 	item.Delete("nullable")
 	item.Set("required", required)
 	s.Set("items", item).Set("x-kubernetes-list-type", "map").Set("x-kubernetes-list-map-keys", keys)
 }
 
-func stringSchema(r Rand, formats bool) *tree.Node {
-	s := tree.Obj("type", "string")
+func stringSchema(r Rand, formats bool) *jsontree.Node {
+	s := jsontree.Obj("type", "string")
 	bound(r, s, "minLength", "maxLength", 5)
 	if r.Chance(15) {
 		s.Set("pattern", Pick(r, Patterns).Re)
 	}
 	if r.Chance(12) {
-		enum := tree.Arr()
+		enum := jsontree.Arr()
 		for range r.Between(1, 3) {
-			enum.Items = append(enum.Items, tree.Str(Pick(r, []string{"a", "b", "A", "", "é", "1", "a\"b"})))
+			enum.Items = append(enum.Items, jsontree.Str(Pick(r, []string{"a", "b", "A", "", "é", "1", "a\"b"})))
 		}
 		if r.Chance(20) {
-			enum.Items = append(enum.Items, tree.Null())
+			enum.Items = append(enum.Items, jsontree.Null())
 		}
 		s.Set("enum", enum)
 	}
@@ -253,44 +253,46 @@ func stringSchema(r Rand, formats bool) *tree.Node {
 
 var smallNumbers = []string{"0", "1", "-1", "2", "3", "5", "10", "0.5", "1.5", "2.5", "-0.5", "100", "1000000", "2147483647", "9007199254740993", "1e6", "1e-5", "1e21"}
 
-func numericSchema(r Rand, t string) *tree.Node {
-	s := tree.Obj("type", t)
+func numericSchema(r Rand, t string) *jsontree.Node {
+	s := jsontree.Obj("type", t)
 	if r.Chance(25) {
-		s.Set("minimum", tree.Raw(Pick(r, smallNumbers)))
+		s.Set("minimum", jsontree.Raw(Pick(r, smallNumbers)))
 		if r.Chance(25) {
 			s.Set("exclusiveMinimum", true)
 		}
 	}
 	if r.Chance(25) {
-		s.Set("maximum", tree.Raw(Pick(r, smallNumbers)))
+		s.Set("maximum", jsontree.Raw(Pick(r, smallNumbers)))
 		if r.Chance(25) {
 			s.Set("exclusiveMaximum", true)
 		}
 	}
 	if r.Chance(15) {
-		s.Set("multipleOf", tree.Raw(Pick(r, []string{"1", "2", "3", "0.5", "0.1", "2.5", "10", "1e3", "0.01"})))
+		s.Set("multipleOf", jsontree.Raw(Pick(r, []string{"1", "2", "3", "0.5", "0.1", "2.5", "10", "1e3", "0.01"})))
 	}
 	if r.Chance(20) {
 		s.Set("format", Pick(r, []string{"int32", "int64", "float", "double", "int32", "date", "no-such-format"}))
 	}
 	if r.Chance(10) {
-		enum := tree.Arr()
+		enum := jsontree.Arr()
 		for range r.Between(1, 3) {
-			enum.Items = append(enum.Items, tree.Raw(Pick(r, smallNumbers)))
+			enum.Items = append(enum.Items, jsontree.Raw(Pick(r, smallNumbers)))
 		}
 		s.Set("enum", enum)
 	}
 	return s
 }
 
-func intOrString(r Rand) *tree.Node {
-	s := tree.Obj("x-kubernetes-int-or-string", true)
-	pattern := func() *tree.Node { return tree.Arr(tree.Obj("type", "integer"), tree.Obj("type", "string")) }
+func intOrString(r Rand) *jsontree.Node {
+	s := jsontree.Obj("x-kubernetes-int-or-string", true)
+	pattern := func() *jsontree.Node {
+		return jsontree.Arr(jsontree.Obj("type", "integer"), jsontree.Obj("type", "string"))
+	}
 	switch r.IntN(4) {
 	case 0:
 		s.Set("anyOf", pattern())
 	case 1:
-		s.Set("allOf", tree.Arr(tree.Obj("anyOf", pattern()), valueValidation(r, s, 1)))
+		s.Set("allOf", jsontree.Arr(jsontree.Obj("anyOf", pattern()), valueValidation(r, s, 1)))
 	}
 	if r.Chance(20) {
 		s.Set("pattern", Pick(r, Patterns).Re)
@@ -302,7 +304,7 @@ func intOrString(r Rand) *tree.Node {
 		s.Set("maximum", r.IntN(4))
 	}
 	if r.Chance(15) {
-		s.Set("enum", tree.Arr(tree.Str("A"), tree.Int(7), tree.Raw("1.5"), tree.Str("1")))
+		s.Set("enum", jsontree.Arr(jsontree.Str("A"), jsontree.Int(7), jsontree.Raw("1.5"), jsontree.Str("1")))
 	}
 	if r.Chance(10) {
 		s.Set("format", Pick(r, FormatNames))
@@ -310,40 +312,40 @@ func intOrString(r Rand) *tree.Node {
 	return s
 }
 
-func embedded(r Rand, depth int) *tree.Node {
-	s := tree.Obj("type", "object", "x-kubernetes-embedded-resource", true)
+func embedded(r Rand, depth int) *jsontree.Node {
+	s := jsontree.Obj("type", "object", "x-kubernetes-embedded-resource", true)
 	if r.Chance(70) {
 		s.Set("x-kubernetes-preserve-unknown-fields", true)
 	}
 	if r.Chance(60) || s.Get("x-kubernetes-preserve-unknown-fields") == nil {
-		props := tree.Obj("spec", structural(r, depth-1, ""))
+		props := jsontree.Obj("spec", structural(r, depth-1, ""))
 		if r.Chance(30) {
-			meta := tree.Obj("type", "object")
+			meta := jsontree.Obj("type", "object")
 			if r.Chance(60) {
-				labels := tree.Obj("type", "object", "additionalProperties", tree.Obj("type", "string"))
-				name := tree.Obj("type", "string")
-				finalizers := tree.Obj("type", "array", "items", tree.Obj("type", "string"))
+				labels := jsontree.Obj("type", "object", "additionalProperties", jsontree.Obj("type", "string"))
+				name := jsontree.Obj("type", "string")
+				finalizers := jsontree.Obj("type", "array", "items", jsontree.Obj("type", "string"))
 				switch r.IntN(6) {
 				case 0:
-					labels.Set("default", tree.Raw(Pick(r, metadataFields["labels"])))
+					labels.Set("default", jsontree.Raw(Pick(r, metadataFields["labels"])))
 				case 1:
-					name.Set("default", tree.Raw(Pick(r, metadataFields["name"])))
+					name.Set("default", jsontree.Raw(Pick(r, metadataFields["name"])))
 				case 2:
-					finalizers.Set("default", tree.Raw(Pick(r, metadataFields["finalizers"])))
+					finalizers.Set("default", jsontree.Raw(Pick(r, metadataFields["finalizers"])))
 				case 3:
 					name.Set("maxLength", 2).Set("default", Pick(r, []string{"x", "abc"}))
 					finalizers.Get("items").Set("default", Pick(r, []string{"a/b", "bad one"}))
 				case 4:
-					meta.Set("default", Pick(r, []*tree.Node{tree.Obj("name", "x"), tree.Obj("bogus", 1), tree.Obj("labels", tree.Obj("a", 1)), tree.Obj()}).Clone())
+					meta.Set("default", Pick(r, []*jsontree.Node{jsontree.Obj("name", "x"), jsontree.Obj("bogus", 1), jsontree.Obj("labels", jsontree.Obj("a", 1)), jsontree.Obj()}).Clone())
 				}
-				meta.Set("properties", tree.Obj("labels", labels, "name", name, "finalizers", finalizers))
+				meta.Set("properties", jsontree.Obj("labels", labels, "name", name, "finalizers", finalizers))
 			}
 			props.Set("metadata", meta)
 		}
 		if r.Chance(30) {
-			k := tree.Obj("type", "string")
+			k := jsontree.Obj("type", "string")
 			if r.Chance(50) {
-				k.Set("enum", tree.Arr(tree.Str("Pod"), tree.Str("x y")))
+				k.Set("enum", jsontree.Arr(jsontree.Str("Pod"), jsontree.Str("x y")))
 			}
 			if r.Chance(60) {
 				k.Set("default", Pick(r, []any{"Pod", "x y", "-bad", "", 1}))
@@ -351,7 +353,7 @@ func embedded(r Rand, depth int) *tree.Node {
 			props.Set("kind", k)
 		}
 		if r.Chance(15) {
-			props.Set("apiVersion", tree.Obj("type", "string", "default", Pick(r, []any{"v1", "a/b/c", ""})))
+			props.Set("apiVersion", jsontree.Obj("type", "string", "default", Pick(r, []any{"v1", "a/b/c", ""})))
 		}
 		s.Set("properties", props)
 	}

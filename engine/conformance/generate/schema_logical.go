@@ -1,9 +1,9 @@
 package generate
 
-import "github.com/crdeval/crdeval/engine/conformance/tree"
+import "github.com/crdeval/crdeval/engine/conformance/jsontree"
 
 // addLogicalOperators adds allOf, anyOf, oneOf and not to a schema. Their validations concern declared fields.
-func addLogicalOperators(r Rand, s *tree.Node, depth int) {
+func addLogicalOperators(r Rand, s *jsontree.Node, depth int) {
 	if s.Get("x-kubernetes-int-or-string") != nil && s.Get("anyOf") != nil {
 		return
 	}
@@ -16,7 +16,7 @@ func addLogicalOperators(r Rand, s *tree.Node, depth int) {
 			s.Set("not", valueValidation(r, s, depth))
 			continue
 		}
-		branches := tree.Arr()
+		branches := jsontree.Arr()
 		for range r.Between(1, 3) {
 			branches.Items = append(branches.Items, valueValidation(r, s, depth))
 		}
@@ -28,8 +28,8 @@ func addLogicalOperators(r Rand, s *tree.Node, depth int) {
 }
 
 // valueValidation returns a nested value validation for the fields of s.
-func valueValidation(r Rand, s *tree.Node, depth int) *tree.Node {
-	v := tree.Obj()
+func valueValidation(r Rand, s *jsontree.Node, depth int) *jsontree.Node {
+	v := jsontree.Obj()
 	t, _ := s.Get("type").Text()
 	switch t {
 	case "object":
@@ -43,7 +43,7 @@ func valueValidation(r Rand, s *tree.Node, depth int) *tree.Node {
 		copyMembers(v, numericSchema(r, t))
 	case "boolean":
 		if r.Chance(50) {
-			v.Set("enum", tree.Arr(tree.Bool(r.Chance(50))))
+			v.Set("enum", jsontree.Arr(jsontree.Bool(r.Chance(50))))
 		}
 	default:
 		copyMembers(v, stringSchema(r, true))
@@ -57,16 +57,16 @@ func valueValidation(r Rand, s *tree.Node, depth int) *tree.Node {
 	return v
 }
 
-func objectValidation(r Rand, v, s *tree.Node, depth int) {
+func objectValidation(r Rand, v, s *jsontree.Node, depth int) {
 	props := s.Get("properties")
 	if props == nil {
 		bound(r, v, "minProperties", "maxProperties", 3)
 		return
 	}
-	nested, required := tree.Obj(), tree.Arr()
+	nested, required := jsontree.Obj(), jsontree.Arr()
 	for _, p := range props.Members {
 		if r.Chance(40) {
-			required.Items = append(required.Items, tree.Str(p.Key))
+			required.Items = append(required.Items, jsontree.Str(p.Key))
 		}
 		if depth > 0 && r.Chance(50) {
 			nested.Set(p.Key, valueValidation(r, p.Value, depth-1))
@@ -80,7 +80,7 @@ func objectValidation(r Rand, v, s *tree.Node, depth int) {
 	}
 }
 
-func copyMembers(to, from *tree.Node) {
+func copyMembers(to, from *jsontree.Node) {
 	for _, m := range from.Members {
 		if m.Key != "type" {
 			to.Set(m.Key, m.Value)

@@ -3,7 +3,7 @@ package generate
 import (
 	"slices"
 
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 )
 
 // keyword is a keyword of a schema, the base types that can have it, and how to add it.
@@ -11,7 +11,7 @@ type keyword struct {
 	name   string
 	bases  []string
 	triple bool // also combined in triples
-	say    func(r Rand, s *tree.Node)
+	say    func(r Rand, s *jsontree.Node)
 }
 
 const (
@@ -23,29 +23,29 @@ const (
 // bases are the schemas that keywords are added to.
 var bases = []string{"string", "integer", "number", "boolean", "object", "map", "array", intOrStr, untyped, "embedded"}
 
-func base(r Rand, name string) *tree.Node {
+func base(r Rand, name string) *jsontree.Node {
 	switch name {
 	case "object":
-		return tree.Obj("type", "object", "properties", tree.Obj("a", tree.Obj("type", "string"), "b", tree.Obj("type", "integer", "default", 1), "n", tree.Obj("type", "object", "properties", tree.Obj("x", tree.Obj("type", "string")))))
+		return jsontree.Obj("type", "object", "properties", jsontree.Obj("a", jsontree.Obj("type", "string"), "b", jsontree.Obj("type", "integer", "default", 1), "n", jsontree.Obj("type", "object", "properties", jsontree.Obj("x", jsontree.Obj("type", "string")))))
 	case "map":
-		return tree.Obj("type", "object", "additionalProperties", tree.Obj("type", "integer"))
+		return jsontree.Obj("type", "object", "additionalProperties", jsontree.Obj("type", "integer"))
 	case "array":
-		return tree.Obj("type", "array", "items", tree.Obj("type", Pick(r, []string{"string", "integer"})))
+		return jsontree.Obj("type", "array", "items", jsontree.Obj("type", Pick(r, []string{"string", "integer"})))
 	case intOrStr:
-		return tree.Obj("x-kubernetes-int-or-string", true)
+		return jsontree.Obj("x-kubernetes-int-or-string", true)
 	case untyped:
-		return tree.Obj("x-kubernetes-preserve-unknown-fields", true)
+		return jsontree.Obj("x-kubernetes-preserve-unknown-fields", true)
 	case "embedded":
-		return tree.Obj("type", "object", "x-kubernetes-embedded-resource", true, "x-kubernetes-preserve-unknown-fields", true)
+		return jsontree.Obj("type", "object", "x-kubernetes-embedded-resource", true, "x-kubernetes-preserve-unknown-fields", true)
 	}
-	return tree.Obj("type", name)
+	return jsontree.Obj("type", name)
 }
 
-func set(key string, values ...any) func(Rand, *tree.Node) {
-	return func(r Rand, s *tree.Node) { s.Set(key, tree.From(Pick(r, values)).Clone()) }
+func set(key string, values ...any) func(Rand, *jsontree.Node) {
+	return func(r Rand, s *jsontree.Node) { s.Set(key, jsontree.From(Pick(r, values)).Clone()) }
 }
 
-func lit(s string) *tree.Node { return tree.Raw(s) }
+func lit(s string) *jsontree.Node { return jsontree.Raw(s) }
 
 var (
 	numeric    = []string{"integer", "number", intOrStr}
@@ -55,72 +55,72 @@ var (
 
 var keywords = []keyword{
 	{"nullable", []string{anyBase}, true, set("nullable", true)},
-	{"default", []string{anyBase}, true, func(r Rand, s *tree.Node) {
+	{"default", []string{anyBase}, true, func(r Rand, s *jsontree.Node) {
 		if d := Value(r, s, 2); d.Raw != "null" {
 			s.Set("default", d)
 		}
 	}},
 	{"default null", []string{anyBase}, false, set("default", nil)},
-	{"default empty", []string{"object", "map", "array"}, false, func(_ Rand, s *tree.Node) {
+	{"default empty", []string{"object", "map", "array"}, false, func(_ Rand, s *jsontree.Node) {
 		if t, _ := s.Get("type").Text(); t == "array" {
-			s.Set("default", tree.Arr())
+			s.Set("default", jsontree.Arr())
 		} else {
-			s.Set("default", tree.Obj())
+			s.Set("default", jsontree.Obj())
 		}
 	}},
-	{"enum", []string{anyBase}, true, func(r Rand, s *tree.Node) { s.Set("enum", tree.Arr(Value(r, s, 2), Value(r, s, 2))) }},
-	{"enum mixed", []string{"string", "integer", "number", intOrStr, untyped}, false, func(_ Rand, s *tree.Node) {
-		s.Set("enum", tree.Arr(tree.Str("A"), tree.Int(65), lit("1.5"), tree.Null(), tree.Bool(true), lit("1e3"), tree.Obj("a", 1), tree.Arr(tree.Int(1))))
+	{"enum", []string{anyBase}, true, func(r Rand, s *jsontree.Node) { s.Set("enum", jsontree.Arr(Value(r, s, 2), Value(r, s, 2))) }},
+	{"enum mixed", []string{"string", "integer", "number", intOrStr, untyped}, false, func(_ Rand, s *jsontree.Node) {
+		s.Set("enum", jsontree.Arr(jsontree.Str("A"), jsontree.Int(65), lit("1.5"), jsontree.Null(), jsontree.Bool(true), lit("1e3"), jsontree.Obj("a", 1), jsontree.Arr(jsontree.Int(1))))
 	}},
-	{"format", []string{"string", "integer", "number", intOrStr, "object", "array", "boolean"}, true, func(r Rand, s *tree.Node) { s.Set("format", Pick(r, FormatNames)) }},
+	{"format", []string{"string", "integer", "number", intOrStr, "object", "array", "boolean"}, true, func(r Rand, s *jsontree.Node) { s.Set("format", Pick(r, FormatNames)) }},
 	{"int format", numeric, false, set("format", "int32", "int64", "float", "double")},
-	{"pattern", stringlike, false, func(r Rand, s *tree.Node) { s.Set("pattern", Pick(r, Patterns).Re) }},
+	{"pattern", stringlike, false, func(r Rand, s *jsontree.Node) { s.Set("pattern", Pick(r, Patterns).Re) }},
 	{"minLength", stringlike, false, set("minLength", 0, 1, 2, 3)},
 	{"maxLength", stringlike, false, set("maxLength", 0, 1, 2, 3)},
 	{"minimum", numeric, false, set("minimum", lit("0"), lit("1"), lit("1.5"), lit("-1"), lit("1e6"), lit("9007199254740993"))},
 	{"maximum", numeric, false, set("maximum", lit("0"), lit("1"), lit("1.5"), lit("3"), lit("1e21"), lit("9223372036854775807"))},
-	{"exclusiveMinimum", numeric, false, func(_ Rand, s *tree.Node) { s.Set("minimum", 1).Set("exclusiveMinimum", true) }},
-	{"exclusiveMaximum", numeric, false, func(_ Rand, s *tree.Node) { s.Set("maximum", 3).Set("exclusiveMaximum", true) }},
+	{"exclusiveMinimum", numeric, false, func(_ Rand, s *jsontree.Node) { s.Set("minimum", 1).Set("exclusiveMinimum", true) }},
+	{"exclusiveMaximum", numeric, false, func(_ Rand, s *jsontree.Node) { s.Set("maximum", 3).Set("exclusiveMaximum", true) }},
 	{"exclusive alone", numeric, false, set("exclusiveMaximum", true)},
 	{"multipleOf", numeric, false, set("multipleOf", lit("2"), lit("0.5"), lit("0.1"), lit("3"), lit("1e3"))},
 	{"minItems", []string{"array"}, false, set("minItems", 1, 2)},
 	{"maxItems", []string{"array"}, false, set("maxItems", 0, 1, 2)},
 	{"minProperties", objectlike, false, set("minProperties", 1, 2, 3)},
 	{"maxProperties", objectlike, false, set("maxProperties", 0, 1, 2)},
-	{"required", objectlike, false, set("required", tree.Arr(tree.Str("a")), tree.Arr(tree.Str("a"), tree.Str("b"), tree.Str("zz")))},
-	{"wrong keyword", []string{anyBase}, false, func(r Rand, s *tree.Node) { // a constraint of another type has no effect
+	{"required", objectlike, false, set("required", jsontree.Arr(jsontree.Str("a")), jsontree.Arr(jsontree.Str("a"), jsontree.Str("b"), jsontree.Str("zz")))},
+	{"wrong keyword", []string{anyBase}, false, func(r Rand, s *jsontree.Node) { // a constraint of another type has no effect
 		s.Set(Pick(r, []string{"maxItems", "maxLength", "maximum", "maxProperties", "minItems", "minLength", "minimum", "minProperties", "multipleOf"}), 1)
 	}},
 	{"preserve", []string{"object", "array", "string", "integer"}, true, set("x-kubernetes-preserve-unknown-fields", true)},
 	{"embedded", []string{"object"}, true, set("x-kubernetes-embedded-resource", true)},
 	{"int-or-string", []string{intOrStr, "string", "integer"}, true, set("x-kubernetes-int-or-string", true)},
 	{"list atomic", []string{"array"}, false, set("x-kubernetes-list-type", "atomic")},
-	{"list set", []string{"array"}, true, func(r Rand, s *tree.Node) {
+	{"list set", []string{"array"}, true, func(r Rand, s *jsontree.Node) {
 		s.Set("x-kubernetes-list-type", "set")
 		if r.Chance(60) {
-			s.Set("items", Pick(r, []*tree.Node{tree.Obj("type", "number"), tree.Obj("type", "object", "x-kubernetes-map-type", "atomic", "properties", tree.Obj("a", tree.Obj("type", "number"))),
-				tree.Obj("type", "array", "x-kubernetes-list-type", "atomic", "items", tree.Obj("type", "number")), tree.Obj("x-kubernetes-int-or-string", true), tree.Obj("type", "boolean")}).Clone())
+			s.Set("items", Pick(r, []*jsontree.Node{jsontree.Obj("type", "number"), jsontree.Obj("type", "object", "x-kubernetes-map-type", "atomic", "properties", jsontree.Obj("a", jsontree.Obj("type", "number"))),
+				jsontree.Obj("type", "array", "x-kubernetes-list-type", "atomic", "items", jsontree.Obj("type", "number")), jsontree.Obj("x-kubernetes-int-or-string", true), jsontree.Obj("type", "boolean")}).Clone())
 		}
 	}},
-	{"list map", []string{"array"}, true, func(r Rand, s *tree.Node) { mapList(r, s, 1) }},
+	{"list map", []string{"array"}, true, func(r Rand, s *jsontree.Node) { mapList(r, s, 1) }},
 	{"map type", objectlike, false, set("x-kubernetes-map-type", "granular", "atomic")},
 	{"additional true", []string{"map"}, false, set("additionalProperties", true)},
 	{"additional false", []string{"map"}, false, set("additionalProperties", false)},
-	{"additional objects", []string{"map"}, false, set("additionalProperties", tree.Obj("type", "object", "properties", tree.Obj("a", tree.Obj("type", "string", "default", "x"))), tree.Obj("type", "string", "nullable", true), tree.Obj("type", "integer", "default", 5), tree.Obj("type", "integer", "default", "not validated"))},
-	{"items objects", []string{"array"}, false, set("items", tree.Obj("type", "object", "required", tree.Arr(tree.Str("a")), "properties", tree.Obj("a", tree.Obj("type", "string"))), tree.Obj("type", "string", "nullable", true),
-		tree.Obj("type", "integer", "default", 5), tree.Obj("x-kubernetes-preserve-unknown-fields", true))},
+	{"additional objects", []string{"map"}, false, set("additionalProperties", jsontree.Obj("type", "object", "properties", jsontree.Obj("a", jsontree.Obj("type", "string", "default", "x"))), jsontree.Obj("type", "string", "nullable", true), jsontree.Obj("type", "integer", "default", 5), jsontree.Obj("type", "integer", "default", "not validated"))},
+	{"items objects", []string{"array"}, false, set("items", jsontree.Obj("type", "object", "required", jsontree.Arr(jsontree.Str("a")), "properties", jsontree.Obj("a", jsontree.Obj("type", "string"))), jsontree.Obj("type", "string", "nullable", true),
+		jsontree.Obj("type", "integer", "default", 5), jsontree.Obj("x-kubernetes-preserve-unknown-fields", true))},
 	{"allOf", []string{anyBase}, true, logicalOperator("allOf")},
 	{"anyOf", []string{anyBase}, true, logicalOperator("anyOf")},
 	{"oneOf", []string{anyBase}, true, logicalOperator("oneOf")},
-	{"not", []string{anyBase}, true, func(r Rand, s *tree.Node) { s.Set("not", valueValidation(r, s, 2)) }},
-	{"int-or-string pattern", []string{intOrStr}, false, set("anyOf", tree.Arr(tree.Obj("type", "integer"), tree.Obj("type", "string")))},
-	{"int-or-string allOf pattern", []string{intOrStr}, false, set("allOf", tree.Arr(tree.Obj("anyOf", tree.Arr(tree.Obj("type", "integer"), tree.Obj("type", "string"))), tree.Obj("maxLength", 2)))},
+	{"not", []string{anyBase}, true, func(r Rand, s *jsontree.Node) { s.Set("not", valueValidation(r, s, 2)) }},
+	{"int-or-string pattern", []string{intOrStr}, false, set("anyOf", jsontree.Arr(jsontree.Obj("type", "integer"), jsontree.Obj("type", "string")))},
+	{"int-or-string allOf pattern", []string{intOrStr}, false, set("allOf", jsontree.Arr(jsontree.Obj("anyOf", jsontree.Arr(jsontree.Obj("type", "integer"), jsontree.Obj("type", "string"))), jsontree.Obj("maxLength", 2)))},
 	{"description", []string{anyBase}, false, set("description", "what it is")},
 }
 
-func logicalOperator(name string) func(Rand, *tree.Node) {
-	return func(r Rand, s *tree.Node) {
-		branches := tree.Arr()
+func logicalOperator(name string) func(Rand, *jsontree.Node) {
+	return func(r Rand, s *jsontree.Node) {
+		branches := jsontree.Arr()
 		for range r.Between(1, 3) {
 			branches.Items = append(branches.Items, valueValidation(r, s, 2))
 		}
@@ -132,37 +132,41 @@ func logicalOperator(name string) func(Rand, *tree.Node) {
 // members.
 var positions = []struct {
 	name string
-	root func(s *tree.Node) *tree.Node
-	wrap func(v *tree.Node) *tree.Node
+	root func(s *jsontree.Node) *jsontree.Node
+	wrap func(v *jsontree.Node) *jsontree.Node
 }{
-	{"property", func(s *tree.Node) *tree.Node { return rootOf("v", s) }, func(v *tree.Node) *tree.Node { return tree.Obj("v", v) }},
-	{"nested", func(s *tree.Node) *tree.Node {
-		return rootOf("spec", tree.Obj("type", "object", "properties", tree.Obj("v", s), "required", tree.Arr(tree.Str("v"))))
-	}, func(v *tree.Node) *tree.Node { return tree.Obj("spec", tree.Obj("v", v)) }},
-	{"item", func(s *tree.Node) *tree.Node { return rootOf("v", tree.Obj("type", "array", "items", s)) }, func(v *tree.Node) *tree.Node { return tree.Obj("v", tree.Arr(v, v.Clone())) }},
-	{"map value", func(s *tree.Node) *tree.Node {
-		return rootOf("v", tree.Obj("type", "object", "additionalProperties", s))
+	{"property", func(s *jsontree.Node) *jsontree.Node { return rootOf("v", s) }, func(v *jsontree.Node) *jsontree.Node { return jsontree.Obj("v", v) }},
+	{"nested", func(s *jsontree.Node) *jsontree.Node {
+		return rootOf("spec", jsontree.Obj("type", "object", "properties", jsontree.Obj("v", s), "required", jsontree.Arr(jsontree.Str("v"))))
+	}, func(v *jsontree.Node) *jsontree.Node { return jsontree.Obj("spec", jsontree.Obj("v", v)) }},
+	{"item", func(s *jsontree.Node) *jsontree.Node { return rootOf("v", jsontree.Obj("type", "array", "items", s)) }, func(v *jsontree.Node) *jsontree.Node { return jsontree.Obj("v", jsontree.Arr(v, v.Clone())) }},
+	{"map value", func(s *jsontree.Node) *jsontree.Node {
+		return rootOf("v", jsontree.Obj("type", "object", "additionalProperties", s))
 	},
-		func(v *tree.Node) *tree.Node { return tree.Obj("v", tree.Obj("k", v, "a.b/c", v.Clone())) }},
-	{"preserve", func(s *tree.Node) *tree.Node {
-		return rootOf("v", tree.Obj("type", "object", "x-kubernetes-preserve-unknown-fields", true, "properties", tree.Obj("known", s)))
-	}, func(v *tree.Node) *tree.Node { return tree.Obj("v", tree.Obj("known", v, "other", v.Clone())) }},
-	{"status", func(s *tree.Node) *tree.Node { return rootOf("status", s) }, func(v *tree.Node) *tree.Node { return tree.Obj("status", v) }},
-	{"item of item", func(s *tree.Node) *tree.Node {
-		return rootOf("v", tree.Obj("type", "array", "x-kubernetes-preserve-unknown-fields", true, "items", tree.Obj("type", "array", "items", s)))
-	}, func(v *tree.Node) *tree.Node { return tree.Obj("v", tree.Arr(tree.Arr(v))) }},
-	{"embedded", func(s *tree.Node) *tree.Node {
-		return rootOf("v", tree.Obj("type", "object", "x-kubernetes-embedded-resource", true, "properties", tree.Obj("spec", s)))
-	}, func(v *tree.Node) *tree.Node {
-		return tree.Obj("v", tree.Obj("apiVersion", "v1", "kind", "Pod", "metadata", tree.Obj("name", "x"), "spec", v))
+		func(v *jsontree.Node) *jsontree.Node {
+			return jsontree.Obj("v", jsontree.Obj("k", v, "a.b/c", v.Clone()))
+		}},
+	{"preserve", func(s *jsontree.Node) *jsontree.Node {
+		return rootOf("v", jsontree.Obj("type", "object", "x-kubernetes-preserve-unknown-fields", true, "properties", jsontree.Obj("known", s)))
+	}, func(v *jsontree.Node) *jsontree.Node {
+		return jsontree.Obj("v", jsontree.Obj("known", v, "other", v.Clone()))
 	}},
-	{"beside", func(s *tree.Node) *tree.Node {
-		return rootOf("v", s).Set("anyOf", tree.Arr(tree.Obj("required", tree.Arr(tree.Str("v"))), tree.Obj("required", tree.Arr(tree.Str("w"))))).Set("not", tree.Obj("required", tree.Arr(tree.Str("zz"))))
-	}, func(v *tree.Node) *tree.Node { return tree.Obj("v", v) }},
+	{"status", func(s *jsontree.Node) *jsontree.Node { return rootOf("status", s) }, func(v *jsontree.Node) *jsontree.Node { return jsontree.Obj("status", v) }},
+	{"item of item", func(s *jsontree.Node) *jsontree.Node {
+		return rootOf("v", jsontree.Obj("type", "array", "x-kubernetes-preserve-unknown-fields", true, "items", jsontree.Obj("type", "array", "items", s)))
+	}, func(v *jsontree.Node) *jsontree.Node { return jsontree.Obj("v", jsontree.Arr(jsontree.Arr(v))) }},
+	{"embedded", func(s *jsontree.Node) *jsontree.Node {
+		return rootOf("v", jsontree.Obj("type", "object", "x-kubernetes-embedded-resource", true, "properties", jsontree.Obj("spec", s)))
+	}, func(v *jsontree.Node) *jsontree.Node {
+		return jsontree.Obj("v", jsontree.Obj("apiVersion", "v1", "kind", "Pod", "metadata", jsontree.Obj("name", "x"), "spec", v))
+	}},
+	{"beside", func(s *jsontree.Node) *jsontree.Node {
+		return rootOf("v", s).Set("anyOf", jsontree.Arr(jsontree.Obj("required", jsontree.Arr(jsontree.Str("v"))), jsontree.Obj("required", jsontree.Arr(jsontree.Str("w"))))).Set("not", jsontree.Obj("required", jsontree.Arr(jsontree.Str("zz"))))
+	}, func(v *jsontree.Node) *jsontree.Node { return jsontree.Obj("v", v) }},
 }
 
-func rootOf(name string, s *tree.Node) *tree.Node {
-	return tree.Obj("type", "object", "properties", tree.Obj(name, s))
+func rootOf(name string, s *jsontree.Node) *jsontree.Node {
+	return jsontree.Obj("type", "object", "properties", jsontree.Obj(name, s))
 }
 
 // combination is a point in the space of pairs.
@@ -226,7 +230,7 @@ func Pairwise(r Rand, point int) Group {
 	}
 	crd := Manifest(root)
 	if p.name == "status" && r.Chance(50) {
-		crd.At("spec", "versions").Items[0].Set("subresources", tree.Obj("status", tree.Obj()))
+		crd.At("spec", "versions").Items[0].Set("subresources", jsontree.Obj("status", jsontree.Obj()))
 	}
 	g := Group{Name: "pairwise " + name + " at " + p.name, CRD: crd.JSON()}
 	for i := range 12 {
@@ -234,7 +238,7 @@ func Pairwise(r Rand, point int) Group {
 		switch i {
 		case 0, 1:
 		case 2:
-			v = tree.Null()
+			v = jsontree.Null()
 		case 3:
 			g.Objects = append(g.Objects, request(r, Envelope()))
 			continue
@@ -243,18 +247,18 @@ func Pairwise(r Rand, point int) Group {
 		case 5:
 			v = Any(r, 2)
 		case 6:
-			if v.Kind == tree.Object {
-				v.Set("unknown", tree.Obj("a", nil))
+			if v.Kind == jsontree.Object {
+				v.Set("unknown", jsontree.Obj("a", nil))
 			} else {
-				v = tree.Raw(Pick(r, Numbers))
+				v = jsontree.Raw(Pick(r, Numbers))
 			}
 		case 7:
-			v = tree.Raw(Pick(r, Strings))
+			v = jsontree.Raw(Pick(r, Strings))
 		default:
-			holder := tree.Obj("v", v)
-			Break(r, tree.Obj("properties", tree.Obj("v", s)), holder, 1+i%2)
+			holder := jsontree.Obj("v", v)
+			Break(r, jsontree.Obj("properties", jsontree.Obj("v", s)), holder, 1+i%2)
 			if v = holder.Get("v"); v == nil {
-				v = tree.Obj()
+				v = jsontree.Obj()
 			}
 		}
 		g.Objects = append(g.Objects, request(r, Envelope(p.wrap(v).Members...)))

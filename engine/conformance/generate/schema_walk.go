@@ -1,10 +1,10 @@
 package generate
 
-import "github.com/crdeval/crdeval/engine/conformance/tree"
+import "github.com/crdeval/crdeval/engine/conformance/jsontree"
 
 // eachSchema visits a schema and all schemas below it, including those of allOf, anyOf, oneOf and not.
-func eachSchema(s *tree.Node, visit func(*tree.Node)) {
-	if s == nil || s.Kind != tree.Object {
+func eachSchema(s *jsontree.Node, visit func(*jsontree.Node)) {
+	if s == nil || s.Kind != jsontree.Object {
 		return
 	}
 	visit(s)
@@ -28,10 +28,10 @@ func eachSchema(s *tree.Node, visit func(*tree.Node)) {
 }
 
 // withoutTexts removes descriptions, which are most bytes of a manifest and have no effect.
-func withoutTexts(crd *tree.Node) {
+func withoutTexts(crd *jsontree.Node) {
 	for _, v := range crd.At("spec", "versions").GetItems() {
-		eachSchema(v.At("schema", "openAPIV3Schema"), func(n *tree.Node) {
-			if d := n.Get("description"); d != nil && d.Kind == tree.Scalar {
+		eachSchema(v.At("schema", "openAPIV3Schema"), func(n *jsontree.Node) {
+			if d := n.Get("description"); d != nil && d.Kind == jsontree.Scalar {
 				n.Delete("description")
 			}
 		})
@@ -44,11 +44,11 @@ func withoutTexts(crd *tree.Node) {
 }
 
 // approval keeps the annotation that CRDs of protected groups need.
-func approval(crd *tree.Node) *tree.Node {
+func approval(crd *jsontree.Node) *jsontree.Node {
 	name, _ := crd.At("spec", "group").Text()
 	for _, suffix := range []string{".k8s.io", ".kubernetes.io"} {
 		if len(name) > len(suffix) && name[len(name)-len(suffix):] == suffix {
-			return tree.Obj("api-approved.kubernetes.io", "https://github.com/kubernetes/kubernetes/pull/1")
+			return jsontree.Obj("api-approved.kubernetes.io", "https://github.com/kubernetes/kubernetes/pull/1")
 		}
 	}
 	return nil

@@ -6,18 +6,18 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 )
 
 // Value returns a value that the schema probably accepts. It follows one branch of allOf, anyOf and oneOf, ignores not,
 // and generates strings from patterns.
-func Value(r Rand, schema *tree.Node, depth int) *tree.Node {
+func Value(r Rand, schema *jsontree.Node, depth int) *jsontree.Node {
 	s := resolve(r, schema, 3)
 	if e := s.Get("enum"); e != nil && len(e.Items) > 0 {
 		return Pick(r, e.Items).Clone()
 	}
 	if s.Get("nullable").IsTrue() && r.Chance(5) {
-		return tree.Null()
+		return jsontree.Null()
 	}
 	if d := s.Get("default"); d != nil && r.Chance(20) {
 		return d.Clone()
@@ -41,13 +41,13 @@ func Value(r Rand, schema *tree.Node, depth int) *tree.Node {
 	case "number":
 		return number(r, s)
 	case "boolean":
-		return tree.Bool(r.Chance(50))
+		return jsontree.Bool(r.Chance(50))
 	}
 	return Any(r, min(depth, 3))
 }
 
 // resolve merges one branch of each allOf, anyOf and oneOf into the schema.
-func resolve(r Rand, s *tree.Node, depth int) *tree.Node {
+func resolve(r Rand, s *jsontree.Node, depth int) *jsontree.Node {
 	if depth == 0 {
 		return s
 	}
@@ -59,7 +59,7 @@ func resolve(r Rand, s *tree.Node, depth int) *tree.Node {
 		}
 		chosen := branches.Items
 		if j != "allOf" {
-			chosen = []*tree.Node{Pick(r, branches.Items)}
+			chosen = []*jsontree.Node{Pick(r, branches.Items)}
 		}
 		for _, b := range chosen {
 			out = overlay(out, resolve(r, b, depth-1))
@@ -69,12 +69,12 @@ func resolve(r Rand, s *tree.Node, depth int) *tree.Node {
 }
 
 // overlay adds a value validation's constraints to a schema, without changing either.
-func overlay(s, v *tree.Node) *tree.Node {
-	out := &tree.Node{Kind: tree.Object, Members: append([]tree.Member(nil), s.Members...)}
+func overlay(s, v *jsontree.Node) *jsontree.Node {
+	out := &jsontree.Node{Kind: jsontree.Object, Members: append([]jsontree.Member(nil), s.Members...)}
 	for _, m := range v.Members {
 		switch m.Key {
 		case "properties":
-			props := &tree.Node{Kind: tree.Object}
+			props := &jsontree.Node{Kind: jsontree.Object}
 			if old := s.Get("properties"); old != nil {
 				props.Members = append(props.Members, old.Members...)
 			}
@@ -87,7 +87,7 @@ func overlay(s, v *tree.Node) *tree.Node {
 			}
 			out.Set("properties", props)
 		case "required":
-			req := tree.Arr()
+			req := jsontree.Arr()
 			if old := s.Get("required"); old != nil {
 				req.Items = append(req.Items, old.Items...)
 			}
@@ -105,8 +105,8 @@ func overlay(s, v *tree.Node) *tree.Node {
 	return out
 }
 
-func object(r Rand, s *tree.Node, depth int) *tree.Node {
-	o := tree.Obj()
+func object(r Rand, s *jsontree.Node, depth int) *jsontree.Node {
+	o := jsontree.Obj()
 	required := map[string]bool{}
 	if req := s.Get("required"); req != nil {
 		for _, n := range req.Items {
@@ -141,14 +141,14 @@ func object(r Rand, s *tree.Node, depth int) *tree.Node {
 	}
 	extra := s.Get("additionalProperties")
 	switch {
-	case extra != nil && extra.Kind == tree.Object:
+	case extra != nil && extra.Kind == jsontree.Object:
 		for range count(r, s, "minProperties", "maxProperties", len(o.Members), depth) {
 			v := Value(r, extra, depth-1)
 			if extra.Get("default") != nil && r.Chance(40) {
-				v = tree.Null() // the only value to which a default of a map's values applies
+				v = jsontree.Null() // the only value to which a default of a map's values applies
 			}
 			if extra.Get("nullable").IsTrue() && r.Chance(20) {
-				v = tree.Null()
+				v = jsontree.Null()
 			}
 			o.Set(Pick(r, Keys), v)
 		}
@@ -164,7 +164,7 @@ func object(r Rand, s *tree.Node, depth int) *tree.Node {
 }
 
 // count returns the number of items or members to add within the schema's bounds.
-func count(r Rand, s *tree.Node, least, most string, have, depth int) int {
+func count(r Rand, s *jsontree.Node, least, most string, have, depth int) int {
 	lo, hi := 0, 3
 	if depth <= 0 {
 		hi = 1
@@ -182,11 +182,11 @@ func count(r Rand, s *tree.Node, least, most string, have, depth int) int {
 	return max(0, r.Between(max(lo, 0), max(hi, 0))-have)
 }
 
-func array(r Rand, s *tree.Node, depth int) *tree.Node {
-	a := tree.Arr()
+func array(r Rand, s *jsontree.Node, depth int) *jsontree.Node {
+	a := jsontree.Arr()
 	items := s.Get("items")
 	if items == nil {
-		items = tree.Obj()
+		items = jsontree.Obj()
 	}
 	listType, _ := s.Get("x-kubernetes-list-type").Text()
 	seen := map[string]bool{}
@@ -210,7 +210,7 @@ func array(r Rand, s *tree.Node, depth int) *tree.Node {
 	return a
 }
 
-func mapKey(s, item *tree.Node) string {
+func mapKey(s, item *jsontree.Node) string {
 	var b strings.Builder
 	if keys := s.Get("x-kubernetes-list-map-keys"); keys != nil {
 		for _, k := range keys.Items {
@@ -224,23 +224,23 @@ func mapKey(s, item *tree.Node) string {
 	return b.String()
 }
 
-func str(r Rand, s *tree.Node) *tree.Node {
+func str(r Rand, s *jsontree.Node) *jsontree.Node {
 	if p, ok := s.Get("pattern").Text(); ok {
 		for _, known := range Patterns {
 			if known.Re == p {
-				return tree.Str(Pick(r, known.Good))
+				return jsontree.Str(Pick(r, known.Good))
 			}
 		}
 		if text, ok := sample(r, p); ok {
-			return tree.Str(text)
+			return jsontree.Str(text)
 		}
 	}
 	if f, ok := s.Get("format").Text(); ok {
 		if table := Formats[strings.ReplaceAll(f, "-", "")]; table != nil {
-			return tree.Str(table[r.IntN(min(len(table), 4))])
+			return jsontree.Str(table[r.IntN(min(len(table), 4))])
 		}
 		if table := Formats[f]; table != nil {
-			return tree.Str(table[0])
+			return jsontree.Str(table[0])
 		}
 	}
 	lo, hi := 0, 6
@@ -256,18 +256,18 @@ func str(r Rand, s *tree.Node) *tree.Node {
 	for range n {
 		b.WriteRune(Pick(r, []rune("abcxyz01-.é日\U0001F600 /")))
 	}
-	return tree.Str(b.String())
+	return jsontree.Str(b.String())
 }
 
-func num(n *tree.Node) (float64, bool) {
-	if n == nil || n.Kind != tree.Scalar {
+func num(n *jsontree.Node) (float64, bool) {
+	if n == nil || n.Kind != jsontree.Scalar {
 		return 0, false
 	}
 	f, err := strconv.ParseFloat(n.Raw, 64)
 	return f, err == nil
 }
 
-func bounds(s *tree.Node) (lo, hi float64) {
+func bounds(s *jsontree.Node) (lo, hi float64) {
 	lo, hi = -20, 20
 	if n, ok := num(s.Get("minimum")); ok {
 		lo = n
@@ -288,7 +288,7 @@ func bounds(s *tree.Node) (lo, hi float64) {
 	return lo, hi
 }
 
-func integer(r Rand, s *tree.Node) *tree.Node {
+func integer(r Rand, s *jsontree.Node) *jsontree.Node {
 	lo, hi := bounds(s)
 	l, h := math.Ceil(max(lo, math.MinInt64/2)), math.Floor(min(hi, math.MaxInt64/2))
 	v := int64(l)
@@ -299,12 +299,12 @@ func integer(r Rand, s *tree.Node) *tree.Node {
 		v -= v % int64(m)
 	}
 	if r.Chance(8) {
-		return tree.Raw(strconv.FormatInt(v, 10) + Pick(r, []string{".0", "e0", "E+0", ".00e0"}))
+		return jsontree.Raw(strconv.FormatInt(v, 10) + Pick(r, []string{".0", "e0", "E+0", ".00e0"}))
 	}
-	return tree.Int(v)
+	return jsontree.Int(v)
 }
 
-func number(r Rand, s *tree.Node) *tree.Node {
+func number(r Rand, s *jsontree.Node) *jsontree.Node {
 	if r.Chance(50) {
 		return integer(r, s)
 	}
@@ -318,7 +318,7 @@ func number(r Rand, s *tree.Node) *tree.Node {
 	if math.IsInf(v, 0) || math.IsNaN(v) {
 		v = 1.5
 	}
-	return tree.Raw(strconv.FormatFloat(v, byte(Pick(r, []rune("gef"))), -1, 64))
+	return jsontree.Raw(strconv.FormatFloat(v, byte(Pick(r, []rune("gef"))), -1, 64))
 }
 
 // sample returns a string that probably matches a regular expression. It ignores anchors, so check the result.

@@ -3,7 +3,7 @@ package generate
 import (
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 )
 
 // Numbers are literals that are difficult: the bounds of int32, int64 and of float64's exact integers, zeros,
@@ -105,32 +105,32 @@ func formatNames() []string {
 }
 
 // Any returns a random JSON value.
-func Any(r Rand, depth int) *tree.Node {
+func Any(r Rand, depth int) *jsontree.Node {
 	kinds := 7
 	if depth <= 0 {
 		kinds = 5
 	}
 	switch r.IntN(kinds) {
 	case 0:
-		return tree.Null()
+		return jsontree.Null()
 	case 1:
-		return tree.Bool(r.Chance(50))
+		return jsontree.Bool(r.Chance(50))
 	case 2:
-		return tree.Raw(Pick(r, Numbers))
+		return jsontree.Raw(Pick(r, Numbers))
 	case 3:
-		return tree.Raw(Pick(r, Strings))
+		return jsontree.Raw(Pick(r, Strings))
 	case 4:
-		return tree.Str(string(rune('a' + r.IntN(4))))
+		return jsontree.Str(string(rune('a' + r.IntN(4))))
 	case 5:
-		n := tree.Arr()
+		n := jsontree.Arr()
 		for range r.IntN(4) {
 			n.Items = append(n.Items, Any(r, depth-1))
 		}
 		return n
 	}
-	n := tree.Obj()
+	n := jsontree.Obj()
 	for range r.IntN(4) {
-		n.Members = append(n.Members, tree.Member{Key: Pick(r, Keys), Value: Any(r, depth-1)})
+		n.Members = append(n.Members, jsontree.Member{Key: Pick(r, Keys), Value: Any(r, depth-1)})
 	}
 	return n
 }

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
-	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
 // Writes returns a group of all kinds of writes to objects of a CRD. It has several versions with different schemas and
@@ -43,48 +43,48 @@ func Writes(r Rand) Group {
 }
 
 // withSubresources adds a status to a version, and sometimes a scale over fields of its schema.
-func withSubresources(r Rand, version *tree.Node) {
+func withSubresources(r Rand, version *jsontree.Node) {
 	root := version.At("schema", "openAPIV3Schema")
 	for _, forbidden := range []string{"x-kubernetes-map-type", "title", "anyOf", "oneOf", "allOf", "not", "x-kubernetes-preserve-unknown-fields"} {
 		root.Delete(forbidden)
 	}
-	sub := tree.Obj()
+	sub := jsontree.Obj()
 	if r.Chance(75) {
-		sub.Set("status", tree.Obj())
+		sub.Set("status", jsontree.Obj())
 	}
 	if r.Chance(50) {
-		sub.Set("scale", tree.Obj("specReplicasPath", ".spec.replicas", "statusReplicasPath", ".status.replicas", "labelSelectorPath", ".status.selector"))
+		sub.Set("scale", jsontree.Obj("specReplicasPath", ".spec.replicas", "statusReplicasPath", ".status.replicas", "labelSelectorPath", ".status.selector"))
 		properties := member(root, "properties")
 		for _, part := range []string{"spec", "status"} {
 			s := member(properties, part)
 			if t, _ := s.Get("type").Text(); t != "object" || s.Get("additionalProperties") != nil || s.Get("x-kubernetes-embedded-resource") != nil {
-				s = tree.Obj("type", "object")
+				s = jsontree.Obj("type", "object")
 				properties.Set(part, s)
 			}
-			replicas := tree.Obj("type", "integer")
+			replicas := jsontree.Obj("type", "integer")
 			if r.Chance(40) {
 				replicas.Set("maximum", 5)
 			}
 			if r.Chance(25) {
 				replicas.Set("default", 1)
 			}
-			member(s, "properties").Set("replicas", replicas).Set("selector", tree.Obj("type", "string"))
+			member(s, "properties").Set("replicas", replicas).Set("selector", jsontree.Obj("type", "string"))
 		}
 	}
 	version.Set("subresources", sub)
 }
 
 // member returns a member of an object. It adds the member if it is missing.
-func member(parent *tree.Node, key string) *tree.Node {
+func member(parent *jsontree.Node, key string) *jsontree.Node {
 	if parent.Get(key) == nil {
-		parent.Set(key, tree.Obj())
+		parent.Set(key, jsontree.Obj())
 	}
 	return parent.Get(key)
 }
 
 // anotherVersion adds a version whose schema differs from the first one's: it lacks properties, has others, has other
 // defaults, or preserves unknown fields.
-func anotherVersion(r Rand, crd *tree.Node, name string) {
+func anotherVersion(r Rand, crd *jsontree.Node, name string) {
 	list := crd.At("spec", "versions")
 	made := list.Items[0].Clone().Set("name", name).Set("storage", false)
 	root := made.At("schema", "openAPIV3Schema")
@@ -94,7 +94,7 @@ func anotherVersion(r Rand, crd *tree.Node, name string) {
 		}
 	}
 	if r.Chance(60) {
-		eachSchema(root, func(n *tree.Node) { n.Delete("x-kubernetes-validations") })
+		eachSchema(root, func(n *jsontree.Node) { n.Delete("x-kubernetes-validations") })
 	}
 	if r.Chance(15) {
 		made.Set("served", false)
@@ -112,9 +112,9 @@ func anotherVersion(r Rand, crd *tree.Node, name string) {
 
 // vary changes one property of a schema: it is removed, added, of another type, or has another default. It returns false
 // if there are no properties.
-func vary(r Rand, root *tree.Node) bool {
-	var all []*tree.Node
-	eachSchema(root, func(n *tree.Node) {
+func vary(r Rand, root *jsontree.Node) bool {
+	var all []*jsontree.Node
+	eachSchema(root, func(n *jsontree.Node) {
 		if props := n.Get("properties"); len(props.GetMembers()) > 0 {
 			all = append(all, props)
 		}
@@ -136,13 +136,13 @@ func vary(r Rand, root *tree.Node) bool {
 	case 3:
 		props.Members[k].Value.Delete("default")
 	default:
-		props.Set(Pick(r, Keys[:20]), tree.Obj("type", "integer", "default", r.IntN(9)))
+		props.Set(Pick(r, Keys[:20]), jsontree.Obj("type", "integer", "default", r.IntN(9)))
 	}
 	return true
 }
 
 // write returns a request that creates or changes an object.
-func write(r Rand, crd *tree.Node) Object {
+func write(r Rand, crd *jsontree.Node) Object {
 	versions := crd.At("spec", "versions").GetItems()
 	endpoint, kept := Pick(r, versions), Pick(r, versions)
 	name, _ := endpoint.Get("name").Text()
@@ -171,7 +171,7 @@ func write(r Rand, crd *tree.Node) Object {
 		o.Op = oracle.Scale
 		o.Body = scaleBody(r, old).JSON()
 		if r.Chance(30) {
-			o.Patch, o.Body = oracle.MergePatch, tree.Obj("spec", tree.Obj("replicas", Pick(r, replicaValues))).JSON()
+			o.Patch, o.Body = oracle.MergePatch, jsontree.Obj("spec", jsontree.Obj("replicas", Pick(r, replicaValues))).JSON()
 		}
 	case 4:
 		o.Patch, o.Body = oracle.MergePatch, mergePatch(r, old, body).JSON()
@@ -203,7 +203,7 @@ func directed(r Rand, o Object) Object {
 }
 
 // mutate sometimes adds a mutation by mutating admission: values, metadata, an unknown field.
-func mutate(r Rand, schema, body *tree.Node, o *Object) {
+func mutate(r Rand, schema, body *jsontree.Node, o *Object) {
 	if !r.Chance(20) {
 		return
 	}
@@ -212,27 +212,27 @@ func mutate(r Rand, schema, body *tree.Node, o *Object) {
 		editAt(r, schema, made)
 	}
 	p := difference(body, made)
-	if p == nil || p.Kind != tree.Object {
-		p = tree.Obj()
+	if p == nil || p.Kind != jsontree.Object {
+		p = jsontree.Obj()
 	}
 	p.Delete("apiVersion")
 	p.Delete("kind")
 	p.Delete("metadata")
 	if r.Chance(50) {
-		p.Set("metadata", tree.Obj("labels", tree.Obj("admitted", "yes")))
+		p.Set("metadata", jsontree.Obj("labels", jsontree.Obj("admitted", "yes")))
 	} else if r.Chance(60) {
 		p.Set("metadata", mutatedMetadata(r, o.Old == nil))
 	}
 	switch r.IntN(25) {
 	case 0:
-		p.Set("apiVersion", tree.Raw(Pick(r, []string{`"` + group + `/v2"`, `"` + group + `/v9"`, `"v1"`, `"/v1"`, `""`, `"a/b/c"`, `null`, `1`})))
+		p.Set("apiVersion", jsontree.Raw(Pick(r, []string{`"` + group + `/v2"`, `"` + group + `/v9"`, `"v1"`, `"/v1"`, `""`, `"a/b/c"`, `null`, `1`})))
 	case 1:
-		p.Set("kind", tree.Raw(Pick(r, []string{`"Other"`, `"crontab"`, `""`, `null`, `1`, `"CronTabList"`})))
+		p.Set("kind", jsontree.Raw(Pick(r, []string{`"Other"`, `"crontab"`, `""`, `null`, `1`, `"CronTabList"`})))
 	case 2:
-		p.Set("metadata", tree.Raw(Pick(r, []string{`null`, `"x"`, `[]`, `1`, `{"name":null,"namespace":null}`})))
+		p.Set("metadata", jsontree.Raw(Pick(r, []string{`null`, `"x"`, `[]`, `1`, `{"name":null,"namespace":null}`})))
 	}
 	if r.Chance(20) {
-		p.Set(Pick(r, []string{"spec", "status", "unknownField"}), Pick(r, []*tree.Node{tree.Null(), tree.Obj("unknown", 1), tree.Int(1)}).Clone())
+		p.Set(Pick(r, []string{"spec", "status", "unknownField"}), Pick(r, []*jsontree.Node{jsontree.Null(), jsontree.Obj("unknown", 1), jsontree.Int(1)}).Clone())
 	}
 	// A string that became a number can be invalid, or one that no admission webhook can return.
 	var held any
@@ -243,8 +243,8 @@ func mutate(r Rand, schema, body *tree.Node, o *Object) {
 
 // mutatedMetadata returns the patch of an object's metadata. No later step coerces it, so values can have any type. A
 // caller of the engine sets some fields of a new object itself.
-func mutatedMetadata(r Rand, creates bool) *tree.Node {
-	m, set := tree.Obj(), []string{"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"}
+func mutatedMetadata(r Rand, creates bool) *jsontree.Node {
+	m, set := jsontree.Obj(), []string{"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"}
 	for range r.Between(1, 2) {
 		f := Pick(r, []string{"name", "generateName", "namespace", "resourceVersion", "labels", "annotations", "finalizers", "ownerReferences", "generation",
 			"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "managedFields", "unknown"})
@@ -252,14 +252,14 @@ func mutatedMetadata(r Rand, creates bool) *tree.Node {
 			continue
 		}
 		if f == "managedFields" { // a server that tracks fields resets those that it can read
-			m.Set(f, tree.Raw(Pick(r, []string{`""`, `"x"`, `1`, `{"a":1}`, `[1]`, `[null]`, `[["a"]]`, `[{"time":1}]`, `[{"time":"x"}]`, `[{"manager":{}}]`, `[{"operation":"Apply"},null]`})))
+			m.Set(f, jsontree.Raw(Pick(r, []string{`""`, `"x"`, `1`, `{"a":1}`, `[1]`, `[null]`, `[["a"]]`, `[{"time":1}]`, `[{"time":"x"}]`, `[{"manager":{}}]`, `[{"operation":"Apply"},null]`})))
 			continue
 		}
 		if r.Chance(30) && len(metadataFields[f]) > 0 {
-			m.Set(f, tree.Raw(Pick(r, metadataFields[f])))
+			m.Set(f, jsontree.Raw(Pick(r, metadataFields[f])))
 			continue
 		}
-		m.Set(f, tree.Raw(Pick(r, []string{`null`, `""`, `"x"`, `"other"`, `"7"`, `"8"`, `"u-1"`, `1`, `0`, `1.0`, `[]`, `[null]`, `["a/b"]`, `{"a":"b"}`, `{"a":1}`})))
+		m.Set(f, jsontree.Raw(Pick(r, []string{`null`, `""`, `"x"`, `"other"`, `"7"`, `"8"`, `"u-1"`, `1`, `0`, `1.0`, `[]`, `[null]`, `["a/b"]`, `{"a":"b"}`, `{"a":1}`})))
 	}
 	return m
 }
@@ -269,26 +269,26 @@ func mutateScale(r Rand, o *Object) {
 	if !r.Chance(20) {
 		return
 	}
-	p := tree.Obj()
+	p := jsontree.Obj()
 	if r.Chance(50) {
-		p.Set("spec", tree.Obj("replicas", r.IntN(9)))
+		p.Set("spec", jsontree.Obj("replicas", r.IntN(9)))
 	}
 	if r.Chance(70) {
-		p.Set("metadata", tree.Obj(Pick(r, []string{"name", "namespace", "resourceVersion", "uid"}), Pick(r, []any{nil, "", "x", "other", "7", "8"})))
+		p.Set("metadata", jsontree.Obj(Pick(r, []string{"name", "namespace", "resourceVersion", "uid"}), Pick(r, []any{nil, "", "x", "other", "7", "8"})))
 	}
 	o.Mutation = p.JSON()
 }
 
 // creation returns a request that creates an object, sometimes with generateName, or with fields that only a server may
 // set.
-func creation(r Rand, endpoint *tree.Node) Object {
+func creation(r Rand, endpoint *jsontree.Node) Object {
 	name, _ := endpoint.Get("name").Text()
 	schema := endpoint.At("schema", "openAPIV3Schema")
 	body := objectOf(r, schema).Set("apiVersion", group+"/"+name)
 	Break(r, schema, body, Pick(r, []int{0, 0, 0, 1, 2}))
 	meta := body.Get("metadata")
-	if meta == nil || meta.Kind != tree.Object {
-		meta = tree.Obj("name", "x")
+	if meta == nil || meta.Kind != jsontree.Object {
+		meta = jsontree.Obj("name", "x")
 		body.Set("metadata", meta)
 	}
 	if r.Chance(15) {
@@ -296,8 +296,8 @@ func creation(r Rand, endpoint *tree.Node) Object {
 		meta.Set("generateName", Pick(r, []string{"x-", "a.", "Bad", "", strings.Repeat("n", 70)}))
 	}
 	if r.Chance(20) {
-		meta.Set(Pick(r, []string{"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "selfLink"}), tree.Raw(`null`))
-		editMetadata(r, tree.Obj(), body)
+		meta.Set(Pick(r, []string{"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "selfLink"}), jsontree.Raw(`null`))
+		editMetadata(r, jsontree.Obj(), body)
 	}
 	if r.Chance(20) {
 		meta.Delete("namespace")
@@ -311,13 +311,13 @@ func creation(r Rand, endpoint *tree.Node) Object {
 }
 
 // stored returns a stored object at a version.
-func stored(r Rand, crd, version *tree.Node) *tree.Node {
+func stored(r Rand, crd, version *jsontree.Node) *jsontree.Node {
 	name, _ := version.Get("name").Text()
 	schema := version.At("schema", "openAPIV3Schema")
 	old := objectOf(r, schema).Set("apiVersion", group+"/"+name)
 	Break(r, schema, old, Pick(r, []int{0, 0, 0, 0, 1, 2}))
 	for _, part := range []string{"spec", "status"} {
-		if p := old.Get(part); version.At("subresources", "scale") != nil && p != nil && p.Kind == tree.Object && r.Chance(70) {
+		if p := old.Get(part); version.At("subresources", "scale") != nil && p != nil && p.Kind == jsontree.Object && r.Chance(70) {
 			p.Set("replicas", Pick(r, replicaValues).Clone())
 		}
 	}
@@ -333,12 +333,12 @@ func stored(r Rand, crd, version *tree.Node) *tree.Node {
 }
 
 // leave adds a deletion timestamp to an object, and sometimes removes finalizers in the new one.
-func leave(r Rand, old, body *tree.Node) {
+func leave(r Rand, old, body *jsontree.Node) {
 	then, now := old.Get("metadata"), body.Get("metadata")
-	if !r.Chance(15) || then == nil || now == nil || then.Kind != tree.Object || now.Kind != tree.Object {
+	if !r.Chance(15) || then == nil || now == nil || then.Kind != jsontree.Object || now.Kind != jsontree.Object {
 		return
 	}
-	then.Set("deletionTimestamp", "2024-01-02T00:00:00Z").Set("finalizers", tree.Arr(tree.Str("a.b/c"), tree.Str("d.e/f")))
+	then.Set("deletionTimestamp", "2024-01-02T00:00:00Z").Set("finalizers", jsontree.Arr(jsontree.Str("a.b/c"), jsontree.Str("d.e/f")))
 	if r.Chance(60) {
 		then.Set("deletionGracePeriodSeconds", Pick(r, []int{0, 0, 0, 30}))
 	}
@@ -349,17 +349,17 @@ func leave(r Rand, old, body *tree.Node) {
 	case 0, 1, 2:
 		now.Delete("finalizers")
 	case 3:
-		now.Set("finalizers", tree.Arr(tree.Str("a.b/c")))
+		now.Set("finalizers", jsontree.Arr(jsontree.Str("a.b/c")))
 	default:
-		now.Set("finalizers", tree.Arr(tree.Str("a.b/c"), tree.Str("g.h/i")))
+		now.Set("finalizers", jsontree.Arr(jsontree.Str("a.b/c"), jsontree.Str("g.h/i")))
 	}
 }
 
-var replicaValues = []*tree.Node{tree.Int(0), tree.Int(3), tree.Int(3), tree.Int(9), tree.Int(-1), tree.Raw("2147483648"), tree.Raw("1.0"), tree.Str("1"), tree.Null(), tree.Raw("1.5")}
+var replicaValues = []*jsontree.Node{jsontree.Int(0), jsontree.Int(3), jsontree.Int(3), jsontree.Int(9), jsontree.Int(-1), jsontree.Raw("2147483648"), jsontree.Raw("1.0"), jsontree.Str("1"), jsontree.Null(), jsontree.Raw("1.5")}
 
 // scaleBody returns a Scale for a PUT.
-func scaleBody(r Rand, old *tree.Node) *tree.Node {
-	s := tree.Obj("apiVersion", "autoscaling/v1", "kind", "Scale", "metadata", tree.Obj("name", "x"), "spec", tree.Obj("replicas", Pick(r, replicaValues[:r.Between(4, len(replicaValues))]).Clone()))
+func scaleBody(r Rand, old *jsontree.Node) *jsontree.Node {
+	s := jsontree.Obj("apiVersion", "autoscaling/v1", "kind", "Scale", "metadata", jsontree.Obj("name", "x"), "spec", jsontree.Obj("replicas", Pick(r, replicaValues[:r.Between(4, len(replicaValues))]).Clone()))
 	meta := s.Get("metadata")
 	if namespace := old.At("metadata", "namespace"); namespace != nil {
 		meta.Set("namespace", namespace.Clone())
@@ -383,7 +383,7 @@ func scaleBody(r Rand, old *tree.Node) *tree.Node {
 	case 6:
 		meta.Set("name", "other")
 	case 7:
-		s.Set("status", tree.Obj("replicas", 4))
+		s.Set("status", jsontree.Obj("replicas", 4))
 	}
 	return s
 }

@@ -5,14 +5,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 )
 
 // mergePatch returns the patch from one object to another, sometimes modified.
-func mergePatch(r Rand, from, to *tree.Node) *tree.Node {
+func mergePatch(r Rand, from, to *jsontree.Node) *jsontree.Node {
 	p := difference(from, to)
-	if p == nil || p.Kind != tree.Object {
-		p = tree.Obj()
+	if p == nil || p.Kind != jsontree.Object {
+		p = jsontree.Obj()
 	}
 	if p.Get("apiVersion") != nil && r.Chance(85) {
 		p.Delete("apiVersion") // a patch applies to the object at the endpoint's version
@@ -23,15 +23,15 @@ func mergePatch(r Rand, from, to *tree.Node) *tree.Node {
 	case 1:
 		Mutate(r, p)
 	case 2:
-		if meta := member(p, "metadata"); meta.Kind == tree.Object {
-			meta.Set(Pick(r, []string{"resourceVersion", "uid", "name", "namespace", "finalizers", "labels", "generation", "unknown"}), Pick(r, []*tree.Node{tree.Str("7"), tree.Str("8"), tree.Null(), tree.Str("x"), tree.Obj("a", "b"), tree.Arr()}).Clone())
+		if meta := member(p, "metadata"); meta.Kind == jsontree.Object {
+			meta.Set(Pick(r, []string{"resourceVersion", "uid", "name", "namespace", "finalizers", "labels", "generation", "unknown"}), Pick(r, []*jsontree.Node{jsontree.Str("7"), jsontree.Str("8"), jsontree.Null(), jsontree.Str("x"), jsontree.Obj("a", "b"), jsontree.Arr()}).Clone())
 		}
 	case 3:
 		if k := len(p.Members); k > 0 { // a member twice
-			p.Members = append(p.Members, tree.Member{Key: p.Members[r.IntN(k)].Key, Value: Any(r, 1)})
+			p.Members = append(p.Members, jsontree.Member{Key: p.Members[r.IntN(k)].Key, Value: Any(r, 1)})
 		}
 	case 4:
-		return Pick(r, []*tree.Node{tree.Arr(), tree.Null(), tree.Str("x"), tree.Int(1), tree.Obj()}).Clone()
+		return Pick(r, []*jsontree.Node{jsontree.Arr(), jsontree.Null(), jsontree.Str("x"), jsontree.Int(1), jsontree.Obj()}).Clone()
 	case 5, 6:
 		oddMember(r, p)
 	}
@@ -39,10 +39,10 @@ func mergePatch(r Rand, from, to *tree.Node) *tree.Node {
 }
 
 // oddMember adds a member to an object of a patch: one that exists already, or whose value has nulls and members twice.
-func oddMember(r Rand, p *tree.Node) {
-	var all []*tree.Node
-	p.Walk(func(n, _ *tree.Node, _ int) {
-		if n.Kind == tree.Object {
+func oddMember(r Rand, p *jsontree.Node) {
+	var all []*jsontree.Node
+	p.Walk(func(n, _ *jsontree.Node, _ int) {
+		if n.Kind == jsontree.Object {
 			all = append(all, n)
 		}
 	})
@@ -51,19 +51,19 @@ func oddMember(r Rand, p *tree.Node) {
 	if n := len(at.Members); n > 0 && r.Chance(60) {
 		key = at.Members[r.IntN(n)].Key
 	}
-	at.Members = append(at.Members, tree.Member{Key: key, Value: tree.Raw(Pick(r, []string{`null`, `{}`, `[]`, `{"a":null}`, `{"a":{"b":null}}`, `[null]`, `[{"a":null}]`, `{"a":1,"a":null}`, `{"a":null,"a":1}`,
+	at.Members = append(at.Members, jsontree.Member{Key: key, Value: jsontree.Raw(Pick(r, []string{`null`, `{}`, `[]`, `{"a":null}`, `{"a":{"b":null}}`, `[null]`, `[{"a":null}]`, `{"a":1,"a":null}`, `{"a":null,"a":1}`,
 		`{"name":null}`, `{"annotations":{"a":null,"b":"c"}}`, `1.0`, `1e2`, `-0`, `-0.0`, `"\ud800"`, "\"\xff\"", `{"k":"a"}`, `9223372036854775808`}))})
 }
 
 // difference returns the merge patch from one value to another, or nil if they are equal.
-func difference(from, to *tree.Node) *tree.Node {
-	if from.Kind != tree.Object || to.Kind != tree.Object {
+func difference(from, to *jsontree.Node) *jsontree.Node {
+	if from.Kind != jsontree.Object || to.Kind != jsontree.Object {
 		if bytes.Equal(from.JSON(), to.JSON()) {
 			return nil
 		}
 		return to.Clone()
 	}
-	p := tree.Obj()
+	p := jsontree.Obj()
 	for _, m := range to.Members {
 		if before := from.Get(m.Key); before == nil {
 			p.Set(m.Key, m.Value.Clone())
@@ -73,7 +73,7 @@ func difference(from, to *tree.Node) *tree.Node {
 	}
 	for _, m := range from.Members {
 		if to.Get(m.Key) == nil {
-			p.Set(m.Key, tree.Null())
+			p.Set(m.Key, jsontree.Null())
 		}
 	}
 	if len(p.Members) == 0 {
@@ -85,10 +85,10 @@ func difference(from, to *tree.Node) *tree.Node {
 // target is a position in a document for JSON patches.
 type target struct {
 	pointer       string
-	parent, value *tree.Node
+	parent, value *jsontree.Node
 }
 
-func targets(n *tree.Node, pointer string, parent *tree.Node, out []target) []target {
+func targets(n *jsontree.Node, pointer string, parent *jsontree.Node, out []target) []target {
 	out = append(out, target{pointer, parent, n})
 	for _, m := range n.Members {
 		out = targets(m.Value, pointer+"/"+strings.ReplaceAll(strings.ReplaceAll(m.Key, "~", "~0"), "/", "~1"), n, out)
@@ -100,8 +100,8 @@ func targets(n *tree.Node, pointer string, parent *tree.Node, out []target) []ta
 }
 
 // jsonPatch returns operations on an object, most of which succeed.
-func jsonPatch(r Rand, old *tree.Node) []byte {
-	list := tree.Arr()
+func jsonPatch(r Rand, old *jsontree.Node) []byte {
+	list := jsontree.Arr()
 	all := targets(old, "", nil, nil)
 	for range r.Between(1, 4) {
 		list.Items = append(list.Items, operation(r, all))
@@ -115,7 +115,7 @@ func jsonPatch(r Rand, old *tree.Node) []byte {
 	case 1:
 		return list.Items[0].JSON() // an operation instead of a list
 	case 2:
-		list.Items = append(list.Items, Pick(r, []*tree.Node{tree.Null(), tree.Obj(), tree.Str("x"), tree.Obj("op", "bogus", "path", "/spec"), tree.Obj("op", "add"), tree.Obj("op", "add", "path", 1), tree.Obj("path", "/spec", "value", 1)}).Clone())
+		list.Items = append(list.Items, Pick(r, []*jsontree.Node{jsontree.Null(), jsontree.Obj(), jsontree.Str("x"), jsontree.Obj("op", "bogus", "path", "/spec"), jsontree.Obj("op", "add"), jsontree.Obj("op", "add", "path", 1), jsontree.Obj("path", "/spec", "value", 1)}).Clone())
 	case 3:
 		Mutate(r, list)
 	}
@@ -124,23 +124,23 @@ func jsonPatch(r Rand, old *tree.Node) []byte {
 
 // oddOperation makes a member of an operation unusual: repeated, of another case, null, of another type, or with values
 // that print in another way.
-func oddOperation(r Rand, op *tree.Node) {
+func oddOperation(r Rand, op *jsontree.Node) {
 	member := Pick(r, []string{"op", "path", "from", "value"})
-	odd := tree.Raw(Pick(r, []string{`null`, `""`, `"add"`, `"test"`, `"ADD"`, `"/spec"`, `"/metadata"`, `"/metadata/labels"`, `1.0`, `1e2`, `-0`, `-0.0`, `"\u0061"`, `"<&>"`, `"\ud800"`, "\"\xff\"",
+	odd := jsontree.Raw(Pick(r, []string{`null`, `""`, `"add"`, `"test"`, `"ADD"`, `"/spec"`, `"/metadata"`, `"/metadata/labels"`, `1.0`, `1e2`, `-0`, `-0.0`, `"\u0061"`, `"<&>"`, `"\ud800"`, "\"\xff\"",
 		`{}`, `[]`, `[null]`, `{"a":null}`, `{"a":1,"a":2}`, `{"a":[1.0,{"b":null}]}`, `9223372036854775808`, `0.1`, `"a"`, `true`}))
 	switch r.IntN(4) {
 	case 0:
-		op.Members = append(op.Members, tree.Member{Key: member, Value: odd})
+		op.Members = append(op.Members, jsontree.Member{Key: member, Value: odd})
 	case 1:
-		op.Members = append([]tree.Member{{Key: member, Value: odd}}, op.Members...)
+		op.Members = append([]jsontree.Member{{Key: member, Value: odd}}, op.Members...)
 	case 2:
-		op.Members = append(op.Members, tree.Member{Key: strings.ToUpper(member[:1]) + member[1:], Value: odd})
+		op.Members = append(op.Members, jsontree.Member{Key: strings.ToUpper(member[:1]) + member[1:], Value: odd})
 	default:
 		op.Set(member, odd)
 	}
 }
 
-func operation(r Rand, all []target) *tree.Node {
+func operation(r Rand, all []target) *jsontree.Node {
 	at := all[r.IntN(len(all))]
 	if at.pointer == "" && r.Chance(80) {
 		at = all[len(all)-1]
@@ -159,7 +159,7 @@ func operation(r Rand, all []target) *tree.Node {
 	case 1:
 		pointer = Pick(r, []string{"/metadata/labels/a", "/metadata/resourceVersion", "/metadata/name", "/status", "/spec/replicas", "/nosuch/place", "spec", "/metadata/finalizers", "/unknownField", "/kind", "/apiVersion"})
 	}
-	op := tree.Obj("op", Pick(r, []string{"add", "add", "replace", "replace", "replace", "remove", "test", "move", "copy"}), "path", pointer)
+	op := jsontree.Obj("op", Pick(r, []string{"add", "add", "replace", "replace", "replace", "remove", "test", "move", "copy"}), "path", pointer)
 	switch name, _ := op.Get("op").Text(); name {
 	case "add", "replace":
 		op.Set("value", value.Clone())

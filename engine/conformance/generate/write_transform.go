@@ -1,8 +1,8 @@
 package generate
 
 import (
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
-	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
 // Transforms returns groups whose objects are read from storage, converted, pruned and defaulted. The CRD has a second
@@ -20,7 +20,7 @@ func (c *Real) Transforms(r Rand, n int) Group {
 		g = Pairwise(r, n)
 	}
 	g.Name = "transforms of " + g.Name
-	crd, err := tree.Parse(g.CRD)
+	crd, err := jsontree.Parse(g.CRD)
 	if err != nil {
 		return g
 	}

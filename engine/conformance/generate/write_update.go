@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
-	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
 // Updates returns a group of updates of objects of a random CRD, mostly with rules.
@@ -18,7 +18,7 @@ func Updates(r Rand) Group {
 		schema = ratchetSchema(r)
 		crd = Manifest(schema)
 		if r.Chance(40) {
-			crd.At("spec", "versions").Items[0].Set("subresources", tree.Obj("status", tree.Obj()))
+			crd.At("spec", "versions").Items[0].Set("subresources", jsontree.Obj("status", jsontree.Obj()))
 		}
 	}
 	if r.Chance(15) {
@@ -37,15 +37,15 @@ func Updates(r Rand) Group {
 // nearKeys returns a group of map lists whose items have several keys, including numbers that differ in digits that
 // upstream ignores when it looks for an item's old value.
 func nearKeys(r Rand) Group {
-	n := tree.Obj("type", "integer", "minimum", 2, "x-kubernetes-validations", tree.Arr(tree.Obj("rule", Pick(r, []string{"self == oldSelf", "self > oldSelf", "self > 3"}))))
-	item := tree.Obj("type", "object", "required", tree.Arr(tree.Str("k"), tree.Str("j")), "properties", tree.Obj("k", tree.Obj("type", "string"), "j", tree.Obj("type", "number"), "n", n))
-	list := tree.Obj("type", "array", "x-kubernetes-list-type", "map", "x-kubernetes-list-map-keys", tree.Arr(tree.Str("k"), tree.Str("j")), "items", item)
+	n := jsontree.Obj("type", "integer", "minimum", 2, "x-kubernetes-validations", jsontree.Arr(jsontree.Obj("rule", Pick(r, []string{"self == oldSelf", "self > oldSelf", "self > 3"}))))
+	item := jsontree.Obj("type", "object", "required", jsontree.Arr(jsontree.Str("k"), jsontree.Str("j")), "properties", jsontree.Obj("k", jsontree.Obj("type", "string"), "j", jsontree.Obj("type", "number"), "n", n))
+	list := jsontree.Obj("type", "array", "x-kubernetes-list-type", "map", "x-kubernetes-list-map-keys", jsontree.Arr(jsontree.Str("k"), jsontree.Str("j")), "items", item)
 	crd := Manifest(rootOf("l", list))
 	g := Group{Name: "near keys", CRD: crd.JSON()}
 	near := []string{"1.00000001", "1.00000002", "1.0000001", "1.000001", "1", "1.0"}
 	for range 8 {
-		object := func() *tree.Node {
-			o := Envelope(tree.Member{Key: "l", Value: tree.Arr(tree.Obj("k", "a", "j", tree.Raw(Pick(r, near)), "n", r.IntN(5)), tree.Obj("k", Pick(r, []string{"a", "b"}), "j", tree.Raw(Pick(r, near)), "n", r.IntN(5)))})
+		object := func() *jsontree.Node {
+			o := Envelope(jsontree.Member{Key: "l", Value: jsontree.Arr(jsontree.Obj("k", "a", "j", jsontree.Raw(Pick(r, near)), "n", r.IntN(5)), jsontree.Obj("k", Pick(r, []string{"a", "b"}), "j", jsontree.Raw(Pick(r, near)), "n", r.IntN(5)))})
 			o.Get("metadata").Set("resourceVersion", "7")
 			return o
 		}
@@ -57,17 +57,17 @@ func nearKeys(r Rand) Group {
 // UpdatesOf turns the objects of another group into updates: each object is stored and edited.
 func UpdatesOf(r Rand, g Group) Group {
 	g.Name = "updates of " + g.Name
-	crd, err := tree.Parse(g.CRD)
+	crd, err := jsontree.Parse(g.CRD)
 	if err != nil {
 		return g
 	}
 	var out []Object
 	for i, o := range g.Objects {
-		body, err := tree.Parse(o.Body)
-		if err != nil || body.Kind != tree.Object || o.YAML || o.Op != oracle.Create {
+		body, err := jsontree.Parse(o.Body)
+		if err != nil || body.Kind != jsontree.Object || o.YAML || o.Op != oracle.Create {
 			continue
 		}
-		var schema *tree.Node
+		var schema *jsontree.Node
 		for _, v := range crd.At("spec", "versions").GetItems() {
 			if name, _ := v.Get("name").Text(); name == o.Version {
 				schema = v.At("schema", "openAPIV3Schema")
@@ -82,7 +82,7 @@ func UpdatesOf(r Rand, g Group) Group {
 }
 
 // pair returns a request that changes an object by several edits.
-func pair(r Rand, crd, schema, old *tree.Node, edits int) Object {
+func pair(r Rand, crd, schema, old *jsontree.Node, edits int) Object {
 	asStored(crd, old)
 	if r.Chance(85) {
 		old.Get("metadata").Set("resourceVersion", "7")
@@ -126,7 +126,7 @@ func pair(r Rand, crd, schema, old *tree.Node, edits int) Object {
 }
 
 // asStored returns an object that can be stored: it has metadata and the kind of the CRD.
-func asStored(crd, old *tree.Node) {
+func asStored(crd, old *jsontree.Node) {
 	for _, key := range []string{"metadata", "kind", "apiVersion"} { // each once
 		value := old.Get(key)
 		for i := len(old.Members) - 1; i >= 0; i-- {
@@ -135,11 +135,11 @@ func asStored(crd, old *tree.Node) {
 			}
 		}
 		if value != nil {
-			old.Members = append(old.Members, tree.Member{Key: key, Value: value})
+			old.Members = append(old.Members, jsontree.Member{Key: key, Value: value})
 		}
 	}
-	if m := old.Get("metadata"); m == nil || m.Kind != tree.Object {
-		old.Set("metadata", tree.Obj("name", "x", "namespace", "default"))
+	if m := old.Get("metadata"); m == nil || m.Kind != jsontree.Object {
+		old.Set("metadata", jsontree.Obj("name", "x", "namespace", "default"))
 	}
 	groupName, _ := crd.At("spec", "group").Text()
 	kindName, _ := crd.At("spec", "names", "kind").Text()
@@ -156,7 +156,7 @@ func asStored(crd, old *tree.Node) {
 }
 
 // editAt changes one value of an object for which the schema has constraints.
-func editAt(r Rand, schema, object *tree.Node) {
+func editAt(r Rand, schema, object *jsontree.Node) {
 	at := places(schema, object, nil, 0, nil)
 	if len(at) < 2 {
 		object.Set("unknownField", Any(r, 1))
@@ -174,8 +174,8 @@ func editAt(r Rand, schema, object *tree.Node) {
 	case 1:
 		p.parent.SetChild(p.index, Value(r, p.schema, 3))
 	case 2: // another literal of the same number
-		if i, err := strconv.ParseInt(v.Raw, 10, 64); err == nil && v.Kind == tree.Scalar {
-			p.parent.SetChild(p.index, tree.Raw(Pick(r, []string{strconv.FormatInt(i, 10) + ".0", strconv.FormatInt(i, 10) + "e0", strconv.FormatInt(i+1, 10)})))
+		if i, err := strconv.ParseInt(v.Raw, 10, 64); err == nil && v.Kind == jsontree.Scalar {
+			p.parent.SetChild(p.index, jsontree.Raw(Pick(r, []string{strconv.FormatInt(i, 10) + ".0", strconv.FormatInt(i, 10) + "e0", strconv.FormatInt(i+1, 10)})))
 			return
 		}
 		p.parent.SetChild(p.index, near(r, v))
@@ -193,28 +193,28 @@ func editContainer(r Rand, p place) {
 	v := p.value
 	n := v.Len()
 	switch {
-	case v.Kind == tree.Scalar:
+	case v.Kind == jsontree.Scalar:
 		p.parent.SetChild(p.index, near(r, v))
 	case n == 0:
-		if items := p.schema.Get("items"); v.Kind == tree.Array && items != nil {
+		if items := p.schema.Get("items"); v.Kind == jsontree.Array && items != nil {
 			v.Items = append(v.Items, Value(r, items, 2))
-		} else if v.Kind == tree.Object {
+		} else if v.Kind == jsontree.Object {
 			v.Set(Pick(r, Keys), Any(r, 1))
 		}
 	case r.Chance(35): // reorder
 		i, j := r.IntN(n), r.IntN(n)
-		if v.Kind == tree.Array {
+		if v.Kind == jsontree.Array {
 			v.Items[i], v.Items[j] = v.Items[j], v.Items[i]
 		} else {
 			v.Members[i], v.Members[j] = v.Members[j], v.Members[i]
 		}
-	case v.Kind == tree.Array:
+	case v.Kind == jsontree.Array:
 		switch r.IntN(4) {
 		case 0: // an item moves to the front
-			v.Items = append([]*tree.Node{v.Items[n-1]}, v.Items[:n-1]...)
+			v.Items = append([]*jsontree.Node{v.Items[n-1]}, v.Items[:n-1]...)
 		case 1: // a value moves from one item to another
 			a, b := v.Items[r.IntN(n)], v.Items[r.IntN(n)]
-			if a.Kind == tree.Object && b.Kind == tree.Object && a.Len() > 0 && b.Len() > 0 {
+			if a.Kind == jsontree.Object && b.Kind == jsontree.Object && a.Len() > 0 && b.Len() > 0 {
 				i, j := r.IntN(a.Len()), r.IntN(b.Len())
 				if a.Members[i].Key == b.Members[j].Key || r.Chance(30) {
 					a.Members[i].Value, b.Members[j].Value = b.Members[j].Value, a.Members[i].Value
@@ -233,9 +233,9 @@ func editContainer(r Rand, p place) {
 }
 
 // editMetadata sets metadata fields of the old and the new object, to equal or different values.
-func editMetadata(r Rand, old, body *tree.Node) {
+func editMetadata(r Rand, old, body *jsontree.Node) {
 	now := body.Get("metadata")
-	if now == nil || now.Kind != tree.Object {
+	if now == nil || now.Kind != jsontree.Object {
 		return
 	}
 	for range r.Between(1, 3) {
@@ -247,7 +247,7 @@ func editMetadata(r Rand, old, body *tree.Node) {
 		if r.Chance(70) {
 			values = values[:min(3, len(values))]
 		}
-		v := tree.Raw(Pick(r, values))
+		v := jsontree.Raw(Pick(r, values))
 		switch r.IntN(5) {
 		case 0:
 			now.Set(f, v)
@@ -260,13 +260,13 @@ func editMetadata(r Rand, old, body *tree.Node) {
 			now.Delete(f)
 		default:
 			old.Set(f, v)
-			now.Set(f, tree.Raw(Pick(r, values)))
+			now.Set(f, jsontree.Raw(Pick(r, values)))
 		}
 	}
 }
 
 // otherVersion returns a version that is not the first.
-func otherVersion(crd *tree.Node) string {
+func otherVersion(crd *jsontree.Node) string {
 	versions := crd.At("spec", "versions").GetItems()
 	if len(versions) < 2 {
 		return ""
@@ -276,11 +276,11 @@ func otherVersion(crd *tree.Node) string {
 }
 
 // secondVersion adds v2, whose schema lacks a property or has a different one.
-func secondVersion(r Rand, crd *tree.Node) {
+func secondVersion(r Rand, crd *jsontree.Node) {
 	list := crd.At("spec", "versions")
 	second := list.Items[0].Clone().Set("name", "v2").Set("storage", false)
-	var all []*tree.Node
-	eachSchema(second.At("schema", "openAPIV3Schema"), func(n *tree.Node) {
+	var all []*jsontree.Node
+	eachSchema(second.At("schema", "openAPIV3Schema"), func(n *jsontree.Node) {
 		n.Delete("x-kubernetes-validations")
 		if props := n.Get("properties"); len(props.GetMembers()) > 0 {
 			all = append(all, props)
@@ -299,33 +299,33 @@ func secondVersion(r Rand, crd *tree.Node) {
 
 // ratchetSchema returns a schema with every case that ratcheting distinguishes, and with bounds that data often
 // violates.
-func ratchetSchema(r Rand) *tree.Node {
-	scalar := func() *tree.Node {
-		s := Pick(r, []*tree.Node{tree.Obj("type", "integer", "minimum", 2), tree.Obj("type", "string", "maxLength", 2), tree.Obj("type", "number", "maximum", 1), tree.Obj("type", "string", "enum", tree.Arr(tree.Str("a"), tree.Str("b"))), tree.Obj("x-kubernetes-int-or-string", true, "pattern", "^a"), tree.Obj("type", "string", "format", "date", "nullable", true)})
+func ratchetSchema(r Rand) *jsontree.Node {
+	scalar := func() *jsontree.Node {
+		s := Pick(r, []*jsontree.Node{jsontree.Obj("type", "integer", "minimum", 2), jsontree.Obj("type", "string", "maxLength", 2), jsontree.Obj("type", "number", "maximum", 1), jsontree.Obj("type", "string", "enum", jsontree.Arr(jsontree.Str("a"), jsontree.Str("b"))), jsontree.Obj("x-kubernetes-int-or-string", true, "pattern", "^a"), jsontree.Obj("type", "string", "format", "date", "nullable", true)})
 		return s.Clone()
 	}
-	thing := func() *tree.Node {
-		o := tree.Obj("type", "object", "required", tree.Arr(tree.Str("k")), "properties", tree.Obj("k", tree.Obj("type", "string", "maxLength", 5), "n", scalar(), "m", scalar()))
+	thing := func() *jsontree.Node {
+		o := jsontree.Obj("type", "object", "required", jsontree.Arr(jsontree.Str("k")), "properties", jsontree.Obj("k", jsontree.Obj("type", "string", "maxLength", 5), "n", scalar(), "m", scalar()))
 		switch r.IntN(6) {
 		case 0:
 			o.Set("x-kubernetes-preserve-unknown-fields", true)
 		case 1:
-			o.Set("anyOf", tree.Arr(tree.Obj("required", tree.Arr(tree.Str("n"))), tree.Obj("required", tree.Arr(tree.Str("m")))))
+			o.Set("anyOf", jsontree.Arr(jsontree.Obj("required", jsontree.Arr(jsontree.Str("n"))), jsontree.Obj("required", jsontree.Arr(jsontree.Str("m")))))
 		case 2:
-			o.Set("not", tree.Obj("required", tree.Arr(tree.Str("m"))))
+			o.Set("not", jsontree.Obj("required", jsontree.Arr(jsontree.Str("m"))))
 		case 3:
 			o.Set("maxProperties", 2)
 		}
 		return o
 	}
-	list := func(kind string) *tree.Node {
-		l := tree.Obj("type", "array", "maxItems", 2, "items", thing())
+	list := func(kind string) *jsontree.Node {
+		l := jsontree.Obj("type", "array", "maxItems", 2, "items", thing())
 		switch kind {
 		case "map":
-			l.Set("x-kubernetes-list-type", "map").Set("x-kubernetes-list-map-keys", tree.Arr(tree.Str("k")))
+			l.Set("x-kubernetes-list-type", "map").Set("x-kubernetes-list-map-keys", jsontree.Arr(jsontree.Str("k")))
 			if r.Chance(40) {
-				l.Get("items").Get("properties").Set("j", tree.Obj("type", "number", "default", 1, "enum", tree.Arr(tree.Int(1), tree.Raw("1.00000001"), tree.Raw("1.00000002"))))
-				l.Get("x-kubernetes-list-map-keys").Items = append(l.Get("x-kubernetes-list-map-keys").Items, tree.Str("j"))
+				l.Get("items").Get("properties").Set("j", jsontree.Obj("type", "number", "default", 1, "enum", jsontree.Arr(jsontree.Int(1), jsontree.Raw("1.00000001"), jsontree.Raw("1.00000002"))))
+				l.Get("x-kubernetes-list-map-keys").Items = append(l.Get("x-kubernetes-list-map-keys").Items, jsontree.Str("j"))
 			}
 		case "set":
 			item := scalar()
@@ -336,21 +336,21 @@ func ratchetSchema(r Rand) *tree.Node {
 		}
 		return l
 	}
-	props := tree.Obj("o", thing(), "s", scalar(), "ml", list("map"), "sl", list("set"), "al", list("atomic"), "pl", list(""),
-		"m", tree.Obj("type", "object", "maxProperties", 2, "additionalProperties", thing()), "am", tree.Obj("type", "object", "x-kubernetes-map-type", "atomic", "additionalProperties", scalar()),
-		"e", tree.Obj("type", "object", "x-kubernetes-embedded-resource", true, "properties", tree.Obj("spec", thing())))
-	spec := tree.Obj("type", "object", "properties", props)
+	props := jsontree.Obj("o", thing(), "s", scalar(), "ml", list("map"), "sl", list("set"), "al", list("atomic"), "pl", list(""),
+		"m", jsontree.Obj("type", "object", "maxProperties", 2, "additionalProperties", thing()), "am", jsontree.Obj("type", "object", "x-kubernetes-map-type", "atomic", "additionalProperties", scalar()),
+		"e", jsontree.Obj("type", "object", "x-kubernetes-embedded-resource", true, "properties", jsontree.Obj("spec", thing())))
+	spec := jsontree.Obj("type", "object", "properties", props)
 	if r.Chance(30) {
-		props.Set("d", tree.Obj("type", "object", "default", tree.Obj("k", "toolong"), "properties", tree.Obj("k", tree.Obj("type", "string"))))
+		props.Set("d", jsontree.Obj("type", "object", "default", jsontree.Obj("k", "toolong"), "properties", jsontree.Obj("k", jsontree.Obj("type", "string"))))
 	}
 	for i := len(props.Members) - 1; i >= 0; i-- {
 		if r.Chance(45) {
 			props.RemoveChild(i)
 		}
 	}
-	root := tree.Obj("type", "object", "properties", tree.Obj("spec", spec, "status", thing()))
+	root := jsontree.Obj("type", "object", "properties", jsontree.Obj("spec", spec, "status", thing()))
 	if r.Chance(20) {
-		root.Set("required", tree.Arr(tree.Str("spec"), tree.Str("other")))
+		root.Set("required", jsontree.Arr(jsontree.Str("spec"), jsontree.Str("other")))
 	}
 	if r.Chance(70) {
 		AddRules(r, root)

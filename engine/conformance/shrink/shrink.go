@@ -1,12 +1,12 @@
 // Package shrink makes failing cases small. It removes parts of a CRD and of an object as long as they still fail.
 package shrink
 
-import "github.com/crdeval/crdeval/engine/conformance/tree"
+import "github.com/crdeval/crdeval/engine/conformance/jsontree"
 
 // Documents shrinks several documents together: a CRD, an object, an old object. fails must report whether the current
 // documents still fail in the same way; it is called at most budget times. The documents are changed in place; nil ones
 // are skipped.
-func Documents(fails func() bool, budget int, documents ...*tree.Node) {
+func Documents(fails func() bool, budget int, documents ...*jsontree.Node) {
 	s := &shrinker{fails: fails, budget: budget}
 	for changed := true; changed && s.budget > 0; {
 		changed = false
@@ -32,15 +32,15 @@ func (s *shrinker) still() bool {
 }
 
 // document removes children of a container, large blocks first, and then shrinks the remaining ones.
-func (s *shrinker) document(n *tree.Node) bool {
+func (s *shrinker) document(n *jsontree.Node) bool {
 	changed := false
 	for block := n.Len(); block > 0; block /= 2 {
 		for at := n.Len() - block; at >= 0; at -= block {
 			members, items := n.Members, n.Items
-			if n.Kind == tree.Array {
-				n.Items = append(append([]*tree.Node{}, items[:at]...), items[at+block:]...)
+			if n.Kind == jsontree.Array {
+				n.Items = append(append([]*jsontree.Node{}, items[:at]...), items[at+block:]...)
 			} else {
-				n.Members = append(append([]tree.Member{}, members[:at]...), members[at+block:]...)
+				n.Members = append(append([]jsontree.Member{}, members[:at]...), members[at+block:]...)
 			}
 			if s.still() {
 				changed = true
@@ -54,7 +54,7 @@ func (s *shrinker) document(n *tree.Node) bool {
 	}
 	for k := range n.Len() {
 		child := n.Child(k)
-		if child.Kind != tree.Scalar {
+		if child.Kind != jsontree.Scalar {
 			if s.hoist(n, k) {
 				changed = true
 			}
@@ -62,16 +62,16 @@ func (s *shrinker) document(n *tree.Node) bool {
 			continue
 		}
 		if text, ok := child.Text(); ok && len(text) > 8 {
-			n.SetChild(k, tree.Str("a"))
+			n.SetChild(k, jsontree.Str("a"))
 			if s.still() {
 				changed = true
 				continue
 			}
 			n.SetChild(k, child)
 			for len(text) > 64 { // long texts fail because of their length: halve them
-				n.SetChild(k, tree.Str(text[:len(text)/2]))
+				n.SetChild(k, jsontree.Str(text[:len(text)/2]))
 				if !s.still() {
-					n.SetChild(k, tree.Str(text))
+					n.SetChild(k, jsontree.Str(text))
 					break
 				}
 				text, changed = text[:len(text)/2], true
@@ -82,10 +82,10 @@ func (s *shrinker) document(n *tree.Node) bool {
 }
 
 // hoist replaces a container by one of its own children.
-func (s *shrinker) hoist(n *tree.Node, k int) bool {
+func (s *shrinker) hoist(n *jsontree.Node, k int) bool {
 	old := n.Child(k)
 	for c := range old.Len() {
-		if old.Child(c).Kind == tree.Scalar && n.Kind == tree.Object {
+		if old.Child(c).Kind == jsontree.Scalar && n.Kind == jsontree.Object {
 			continue
 		}
 		n.SetChild(k, old.Child(c))

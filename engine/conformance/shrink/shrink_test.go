@@ -4,12 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 )
 
 func TestDocuments(t *testing.T) {
-	parse := func(doc string) *tree.Node {
-		n, err := tree.Parse([]byte(doc))
+	parse := func(doc string) *jsontree.Node {
+		n, err := jsontree.Parse([]byte(doc))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +33,7 @@ func TestDocuments(t *testing.T) {
 
 func TestBudget(t *testing.T) {
 	calls := 0
-	Documents(func() bool { calls++; return false }, 5, tree.Obj("a", []any{1, 2, 3, 4, 5, 6, 7, 8}))
+	Documents(func() bool { calls++; return false }, 5, jsontree.Obj("a", []any{1, 2, 3, 4, 5, 6, 7, 8}))
 	if calls != 5 {
 		t.Errorf("%d calls, want 5", calls)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
 	"github.com/crdeval/crdeval/engine/conformance/generate"
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 	"github.com/crdeval/crdeval/engine/convert"
 	"github.com/crdeval/crdeval/engine/testenv"
 )
@@ -63,14 +63,14 @@ func TestLawsOfRandomRules(t *testing.T) {
 // them.
 func changedVersion(t *testing.T, r generate.Rand, doc []byte) (manifest []byte, rules string) {
 	t.Helper()
-	crd, err := tree.Parse(doc)
+	crd, err := jsontree.Parse(doc)
 	if err != nil {
 		t.Fatal(err)
 	}
 	crd.Delete("status")
 	meta, spec := crd.Get("metadata"), crd.Get("spec")
 	name, _ := meta.Get("name").Text()
-	meta.Set("annotations", tree.Obj("api-approved.kubernetes.io", "https://github.com/kubernetes/kubernetes/pull/1"))
+	meta.Set("annotations", jsontree.Obj("api-approved.kubernetes.io", "https://github.com/kubernetes/kubernetes/pull/1"))
 	old := spec.Get("versions").Items[0]
 	for _, key := range []string{"deprecated", "deprecationWarning", "additionalPrinterColumns", "selectableFields"} {
 		old.Delete(key)
@@ -80,10 +80,10 @@ func changedVersion(t *testing.T, r generate.Rand, doc []byte) (manifest []byte,
 	}
 	old.Set("name", "v1beta1").Set("served", true).Set("storage", true)
 	schema, lines := generate.Converted(r, old.At("schema", "openAPIV3Schema"), r.Between(1, 12))
-	changed := old.Clone().Set("name", "v1").Set("storage", false).Set("schema", tree.Obj("openAPIV3Schema", schema))
-	spec.Set("versions", tree.Arr(old, changed))
-	spec.Set("conversion", tree.Obj("strategy", "Webhook", "webhook", tree.Obj("conversionReviewVersions", tree.Arr(tree.Str("v1")),
-		"clientConfig", tree.Obj("service", tree.Obj("namespace", "a", "name", "b")))))
+	changed := old.Clone().Set("name", "v1").Set("storage", false).Set("schema", jsontree.Obj("openAPIV3Schema", schema))
+	spec.Set("versions", jsontree.Arr(old, changed))
+	spec.Set("conversion", jsontree.Obj("strategy", "Webhook", "webhook", jsontree.Obj("conversionReviewVersions", jsontree.Arr(jsontree.Str("v1")),
+		"clientConfig", jsontree.Obj("service", jsontree.Obj("namespace", "a", "name", "b")))))
 	if len(lines) == 0 {
 		lines = []string{"  []"}
 	}

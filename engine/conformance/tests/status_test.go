@@ -15,8 +15,8 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/generate"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
-	"github.com/crdeval/crdeval/engine/conformance/tree"
 	"github.com/crdeval/crdeval/engine/kubeserver"
 	"github.com/crdeval/crdeval/engine/testenv"
 )
@@ -64,7 +64,7 @@ func kindOf(r generate.Rand) string {
 
 // draw returns a manifest for a plural, at v1 or v1beta1.
 func (w *world) draw(r generate.Rand, plural string) []byte {
-	names := tree.Obj("plural", plural, "kind", kindOf(r))
+	names := jsontree.Obj("plural", plural, "kind", kindOf(r))
 	if r.Chance(50) {
 		names.Set("singular", generate.Pick(r, few))
 	}
@@ -72,26 +72,26 @@ func (w *world) draw(r generate.Rand, plural string) []byte {
 		names.Set("listKind", kindOf(r))
 	}
 	if r.Chance(40) {
-		short := tree.Arr()
+		short := jsontree.Arr()
 		for range r.IntN(3) {
-			short.Items = append(short.Items, tree.Str(generate.Pick(r, few)))
+			short.Items = append(short.Items, jsontree.Str(generate.Pick(r, few)))
 		}
 		names.Set("shortNames", short)
 	}
 	if r.Chance(30) {
-		names.Set("categories", generate.Pick(r, []*tree.Node{tree.Arr(), tree.Arr(tree.Str("all"))}).Clone())
+		names.Set("categories", generate.Pick(r, []*jsontree.Node{jsontree.Arr(), jsontree.Arr(jsontree.Str("all"))}).Clone())
 	}
-	schema := generate.Pick(r, []*tree.Node{tree.Obj("type", "object"), tree.Obj("type", "object", "properties", tree.Obj("a", tree.Obj("type", "string")))}).Clone()
-	meta := tree.Obj("name", plural+"."+w.group)
+	schema := generate.Pick(r, []*jsontree.Node{jsontree.Obj("type", "object"), jsontree.Obj("type", "object", "properties", jsontree.Obj("a", jsontree.Obj("type", "string")))}).Clone()
+	meta := jsontree.Obj("name", plural+"."+w.group)
 	if r.Chance(70) {
-		meta.Set("annotations", tree.Obj("api-approved.kubernetes.io", generate.Pick(r, []string{"https://github.com/x", "https://github.com/y", "unapproved, x", "unapproved", "bogus", ""})))
+		meta.Set("annotations", jsontree.Obj("api-approved.kubernetes.io", generate.Pick(r, []string{"https://github.com/x", "https://github.com/y", "unapproved, x", "unapproved", "bogus", ""})))
 	}
 	storage := generate.Pick(r, []string{"v1", "v2"})
-	version := func(name string) *tree.Node {
-		return tree.Obj("name", name, "served", true, "storage", name == storage, "schema", tree.Obj("openAPIV3Schema", schema.Clone()))
+	version := func(name string) *jsontree.Node {
+		return jsontree.Obj("name", name, "served", true, "storage", name == storage, "schema", jsontree.Obj("openAPIV3Schema", schema.Clone()))
 	}
-	spec := tree.Obj("group", w.group, "scope", "Cluster", "names", names, "versions", tree.Arr(version("v1"), version("v2")))
-	crd := tree.Obj("apiVersion", "apiextensions.k8s.io/v1", "kind", "CustomResourceDefinition", "metadata", meta, "spec", spec)
+	spec := jsontree.Obj("group", w.group, "scope", "Cluster", "names", names, "versions", jsontree.Arr(version("v1"), version("v2")))
+	crd := jsontree.Obj("apiVersion", "apiextensions.k8s.io/v1", "kind", "CustomResourceDefinition", "metadata", meta, "spec", spec)
 	if r.Chance(25) {
 		spec.Set("conversion", generate.Webhook(r))
 	}
@@ -101,7 +101,7 @@ func (w *world) draw(r generate.Rand, plural string) []byte {
 		for _, v := range spec.Get("versions").Items {
 			v.Delete("schema")
 		}
-		spec.Set("validation", tree.Obj("openAPIV3Schema", generate.Pick(r, []*tree.Node{schema, tree.Obj("type", "object", "properties", tree.Obj("a", tree.Obj())), tree.Obj("properties", tree.Obj("a", tree.Obj("items", tree.Obj("type", "string")), "b", tree.Obj()))}).Clone()))
+		spec.Set("validation", jsontree.Obj("openAPIV3Schema", generate.Pick(r, []*jsontree.Node{schema, jsontree.Obj("type", "object", "properties", jsontree.Obj("a", jsontree.Obj())), jsontree.Obj("properties", jsontree.Obj("a", jsontree.Obj("items", jsontree.Obj("type", "string")), "b", jsontree.Obj()))}).Clone()))
 	}
 	return crd.JSON()
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/conformance/generate"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
-	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
 // Groups reads the tables. It returns a group for each CRD that a row creates or replaces, and for each schema, path,
@@ -42,10 +42,10 @@ func groupsOf(r Row) ([]generate.Group, error) {
 	case "TestValidateCustomResourceDefinitionStoredVersions":
 		return stored(r)
 	}
-	schema, err := tree.Parse(r.Schema)
+	schema, err := jsontree.Parse(r.Schema)
 	switch {
 	case r.Table == "Test_validateDeprecationWarning":
-		ver := version(tree.Obj("type", "object")).Set("deprecated", r.Root)
+		ver := version(jsontree.Obj("type", "object")).Set("deprecated", r.Root)
 		var text *string
 		if err := json.Unmarshal(r.Obj, &text); err != nil {
 			return nil, err
@@ -58,11 +58,11 @@ func groupsOf(r Row) ([]generate.Group, error) {
 		return nil, err
 	case r.Table == "TestValidateFieldPath":
 		s := schema.Get("openAPIV3Schema").Clone()
-		return created(manifest(version(s.Set("x-kubernetes-validations", tree.Arr(tree.Obj("rule", "true", "fieldPath", r.Rule))))).JSON())
+		return created(manifest(version(s.Set("x-kubernetes-validations", jsontree.Arr(jsontree.Obj("rule", "true", "fieldPath", r.Rule))))).JSON())
 	case r.Table == "TestValidateCustomResourceDefinitionValidation":
 		ver := version(nil).Set("schema", schema)
 		if r.Root {
-			ver.Set("subresources", tree.Obj("status", tree.Obj()))
+			ver.Set("subresources", jsontree.Obj("status", jsontree.Obj()))
 		}
 		return created(manifest(ver).JSON())
 	}
@@ -70,14 +70,14 @@ func groupsOf(r Row) ([]generate.Group, error) {
 }
 
 // version returns a version of a CRD with a schema.
-func version(schema *tree.Node) *tree.Node {
-	return tree.Obj("name", "version", "served", true, "storage", true, "schema", tree.Obj("openAPIV3Schema", schema))
+func version(schema *jsontree.Node) *jsontree.Node {
+	return jsontree.Obj("name", "version", "served", true, "storage", true, "schema", jsontree.Obj("openAPIV3Schema", schema))
 }
 
 // manifest returns a CRD with the versions.
-func manifest(versions ...*tree.Node) *tree.Node {
-	return tree.Obj("apiVersion", "apiextensions.k8s.io/v1", "kind", "CustomResourceDefinition", "metadata", tree.Obj("name", "plural.group.com"), "spec", tree.Obj("group", "group.com", "scope", "Cluster",
-		"names", tree.Obj("plural", "plural", "singular", "singular", "kind", "Plural", "listKind", "PluralList"), "versions", tree.Arr(versions...)))
+func manifest(versions ...*jsontree.Node) *jsontree.Node {
+	return jsontree.Obj("apiVersion", "apiextensions.k8s.io/v1", "kind", "CustomResourceDefinition", "metadata", jsontree.Obj("name", "plural.group.com"), "spec", jsontree.Obj("group", "group.com", "scope", "Cluster",
+		"names", jsontree.Obj("plural", "plural", "singular", "singular", "kind", "Plural", "listKind", "PluralList"), "versions", jsontree.Arr(versions...)))
 }
 
 // created returns the groups of a created CRD: as in the row, and at v1.
@@ -125,15 +125,15 @@ func compatible(r Row) ([]generate.Group, error) {
 	}
 	crd := func(rule, message string) []byte {
 		known := func(text string) string { return strings.ReplaceAll(text, "test()", "[1].includes(1)") }
-		rules := func(s *tree.Node) *tree.Node {
-			return s.Set("x-kubernetes-validations", tree.Arr(tree.Obj("rule", known(rule), "messageExpression", known(message))))
+		rules := func(s *jsontree.Node) *jsontree.Node {
+			return s.Set("x-kubernetes-validations", jsontree.Arr(jsontree.Obj("rule", known(rule), "messageExpression", known(message))))
 		}
-		text := func() *tree.Node { return rules(tree.Obj("type", "string", "maxLength", 9)) }
-		return manifest(version(tree.Obj("type", "object", "properties", tree.Obj(
+		text := func() *jsontree.Node { return rules(jsontree.Obj("type", "string", "maxLength", 9)) }
+		return manifest(version(jsontree.Obj("type", "object", "properties", jsontree.Obj(
 			"x", text(),
-			"obj", rules(tree.Obj("type", "object", "properties", tree.Obj("a", text()))),
-			"array", rules(tree.Obj("type", "array", "maxItems", 1, "items", text())),
-			"map", rules(tree.Obj("type", "object", "maxProperties", 1, "additionalProperties", text())),
+			"obj", rules(jsontree.Obj("type", "object", "properties", jsontree.Obj("a", text()))),
+			"array", rules(jsontree.Obj("type", "array", "maxItems", 1, "items", text())),
+			"map", rules(jsontree.Obj("type", "object", "maxProperties", 1, "additionalProperties", text())),
 		)))).JSON()
 	}
 	return replaced(crd(r.Rules[1], r.Rules[3]), crd(r.Rules[0], r.Rules[2]))
@@ -148,9 +148,9 @@ func stored(r Row) ([]generate.Group, error) {
 	if err := json.Unmarshal(r.Obj, &row); err != nil {
 		return nil, err
 	}
-	var versions []*tree.Node
+	var versions []*jsontree.Node
 	for _, name := range row.Versions {
-		versions = append(versions, version(tree.Obj("type", "object")).Set("name", name).Set("storage", name == row.Storage))
+		versions = append(versions, version(jsontree.Obj("type", "object")).Set("name", name).Set("storage", name == row.Storage))
 	}
 	doc := manifest(versions...).JSON()
 	groups, err := created(doc)

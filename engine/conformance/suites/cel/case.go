@@ -9,18 +9,18 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/conformance/generate"
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 )
 
 // Case is a schema with rules at its root, and a value for them.
 type Case struct {
 	// Schema has no rules of its own.
-	Schema *tree.Node
+	Schema *jsontree.Node
 	// Root is true if the schema is the root of a resource.
 	Root  bool
 	Rules []Rule
 	// Self is the new value. Old is the old value, or nil on creation.
-	Self, Old *tree.Node
+	Self, Old *jsontree.Node
 }
 
 // Rule is an entry of x-kubernetes-validations.
@@ -93,14 +93,14 @@ func (c *Case) props() (*apiextensionsv1.JSONSchemaProps, error) {
 
 // Group is a schema with expressions and values. Each expression runs on each value.
 type Group struct {
-	Schema *tree.Node
+	Schema *jsontree.Node
 	Root   bool
 	Rules  []Rule
 	Values []Values
 }
 
 // Values are a new value and optionally an old one.
-type Values struct{ Self, Old *tree.Node }
+type Values struct{ Self, Old *jsontree.Node }
 
 // The product of rulesPerGroup and valuesPerGroup is the number of cases in a group.
 const rulesPerGroup, valuesPerGroup = 4, 4
@@ -140,7 +140,7 @@ func (v Values) decodable() bool {
 	return err == nil
 }
 
-func makeValues(r generate.Rand, schema *tree.Node) Values {
+func makeValues(r generate.Rand, schema *jsontree.Node) Values {
 	v := Values{Self: anyValue(r, schema)}
 	switch r.IntN(4) {
 	case 0:
@@ -153,12 +153,12 @@ func makeValues(r generate.Rand, schema *tree.Node) Values {
 }
 
 // anyValue returns a value: a valid one, one with defects, or rarely one of another kind.
-func anyValue(r generate.Rand, schema *tree.Node) *tree.Node {
+func anyValue(r generate.Rand, schema *jsontree.Node) *jsontree.Node {
 	if r.Chance(65) {
 		schema = full(schema)
 	}
 	v := generate.Value(r, schema, 5)
-	if v.Kind == tree.Scalar {
+	if v.Kind == jsontree.Scalar {
 		return v
 	}
 	if r.Chance(20) {
@@ -171,57 +171,57 @@ func anyValue(r generate.Rand, schema *tree.Node) *tree.Node {
 }
 
 // inflate makes lists and texts long, to test costs that grow with sizes and the limits.
-func inflate(r generate.Rand, v *tree.Node, n int) {
+func inflate(r generate.Rand, v *jsontree.Node, n int) {
 	budget := 4000
-	v.Walk(func(at, _ *tree.Node, _ int) {
+	v.Walk(func(at, _ *jsontree.Node, _ int) {
 		if budget <= 0 || !r.Chance(60) {
 			return
 		}
-		if at.Kind == tree.Array && len(at.Items) > 0 && len(at.Items) < 10 {
+		if at.Kind == jsontree.Array && len(at.Items) > 0 && len(at.Items) < 10 {
 			items := at.Items
 			for len(at.Items) < n && budget > 0 {
 				e := generate.Pick(r, items).Clone()
-				if e.Kind == tree.Scalar && r.Chance(70) { // distinct elements
+				if e.Kind == jsontree.Scalar && r.Chance(70) { // distinct elements
 					e = varied(e, len(at.Items))
 				}
 				at.Items = append(at.Items, e)
 				budget -= e.Size()
 			}
 		} else if text, ok := at.Text(); ok && len(text) > 0 {
-			*at = *tree.Str(strings.Repeat(text, 1+n/len(text)))
+			*at = *jsontree.Str(strings.Repeat(text, 1+n/len(text)))
 			budget -= n
 		}
 	})
 }
 
 // varied returns another scalar of the same kind.
-func varied(e *tree.Node, n int) *tree.Node {
+func varied(e *jsontree.Node, n int) *jsontree.Node {
 	if text, ok := e.Text(); ok {
-		return tree.Str(text + strconv.Itoa(n))
+		return jsontree.Str(text + strconv.Itoa(n))
 	}
 	if _, err := strconv.ParseInt(e.Raw, 10, 64); err == nil {
-		return tree.Int(int64(n))
+		return jsontree.Int(int64(n))
 	}
 	return e
 }
 
 // full returns a schema whose values have everything that expressions can use: every property, an element in every
 // list, the key a in every map.
-func full(schema *tree.Node) *tree.Node {
+func full(schema *jsontree.Node) *jsontree.Node {
 	s := schema.Clone()
-	s.Walk(func(n, _ *tree.Node, _ int) {
-		if props := n.Get("properties"); props != nil && n.Get("type") != nil && props.Kind == tree.Object {
-			required := tree.Arr()
+	s.Walk(func(n, _ *jsontree.Node, _ int) {
+		if props := n.Get("properties"); props != nil && n.Get("type") != nil && props.Kind == jsontree.Object {
+			required := jsontree.Arr()
 			for _, p := range props.Members {
-				required.Items = append(required.Items, tree.Str(p.Key))
+				required.Items = append(required.Items, jsontree.Str(p.Key))
 			}
 			n.Set("required", required)
 		}
 		if extra := n.Get("additionalProperties"); extra != nil && n.Get("type") != nil {
-			n.Set("required", tree.Arr(tree.Str("a")))
+			n.Set("required", jsontree.Arr(jsontree.Str("a")))
 		}
 		if items := n.Get("items"); items != nil && n.Get("type") != nil {
-			n.Set("minItems", tree.Int(1))
+			n.Set("minItems", jsontree.Int(1))
 		}
 	})
 	return s

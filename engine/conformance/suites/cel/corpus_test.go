@@ -8,7 +8,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
 	"github.com/crdeval/crdeval/engine/conformance/generate"
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
@@ -26,12 +26,12 @@ func TestCorpusRules(t *testing.T) {
 		if !testenv.Sampled(i) {
 			continue
 		}
-		doc, err := tree.Parse(c.CRDs[i].Doc)
+		doc, err := jsontree.Parse(c.CRDs[i].Doc)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, v := range doc.At("spec", "versions").GetItems() {
-			eachPlace(v.At("schema", "openAPIV3Schema"), true, func(s *tree.Node, root bool) {
+			eachPlace(v.At("schema", "openAPIV3Schema"), true, func(s *jsontree.Node, root bool) {
 				one := placeCase(t, s, root)
 				for _, r := range one.Rules {
 					texts[r.String()] = true
@@ -82,11 +82,11 @@ func corpusPlace(t *testing.T, name string, c *Case, nth int, n *Counts) {
 }
 
 // eachPlace visits every schema with rules, except those below allOf, anyOf, oneOf and not.
-func eachPlace(s *tree.Node, root bool, visit func(s *tree.Node, root bool)) {
-	if s == nil || s.Kind != tree.Object {
+func eachPlace(s *jsontree.Node, root bool, visit func(s *jsontree.Node, root bool)) {
+	if s == nil || s.Kind != jsontree.Object {
 		return
 	}
-	if list := s.Get("x-kubernetes-validations"); list != nil && list.Kind == tree.Array {
+	if list := s.Get("x-kubernetes-validations"); list != nil && list.Kind == jsontree.Array {
 		visit(s, root)
 	}
 	for _, p := range s.Get("properties").GetMembers() {
@@ -97,18 +97,18 @@ func eachPlace(s *tree.Node, root bool, visit func(s *tree.Node, root bool)) {
 }
 
 // placeCase returns a case of a schema and its own rules, without the rules and texts below it.
-func placeCase(t *testing.T, s *tree.Node, root bool) *Case {
+func placeCase(t *testing.T, s *jsontree.Node, root bool) *Case {
 	t.Helper()
 	var rules []apiextensionsv1.ValidationRule
 	if err := json.Unmarshal(s.Get("x-kubernetes-validations").JSON(), &rules); err != nil {
 		t.Fatal(err)
 	}
 	c := &Case{Schema: s.Clone(), Root: root}
-	c.Schema.Walk(func(n, parent *tree.Node, index int) {
-		if n.Kind == tree.Object && n.Get("description") != nil && n.Get("description").Kind == tree.Scalar {
+	c.Schema.Walk(func(n, parent *jsontree.Node, index int) {
+		if n.Kind == jsontree.Object && n.Get("description") != nil && n.Get("description").Kind == jsontree.Scalar {
 			n.Delete("description")
 		}
-		if list := n.Get("x-kubernetes-validations"); list != nil && list.Kind == tree.Array {
+		if list := n.Get("x-kubernetes-validations"); list != nil && list.Kind == jsontree.Array {
 			n.Delete("x-kubernetes-validations")
 		}
 	})

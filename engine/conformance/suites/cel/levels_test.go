@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine/conformance/generate"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
 	engine "github.com/crdeval/crdeval/engine/conformance/ours"
 	"github.com/crdeval/crdeval/engine/conformance/suites/writes"
-	"github.com/crdeval/crdeval/engine/conformance/tree"
 	"github.com/crdeval/crdeval/engine/conformance/upstreamtests"
 )
 
@@ -17,14 +17,14 @@ import (
 func TestRulesAtLevels(t *testing.T) {
 	served, rejected := 0, 0
 	for _, row := range rows(t, upstreamtests.Rules, "TestValidationExpressionsAtSchemaLevels", "TestRatcheting", "TestOptionalOldSelf", "TestOptionalOldSelfCheckForNull", "TestReasonAndFldPath") {
-		schema, err := tree.Parse(row.Schema)
+		schema, err := jsontree.Parse(row.Schema)
 		if err != nil {
 			t.Fatal(err)
 		}
 		inner := schema
 		self, old := envelope(t, row.Obj), envelope(t, row.Old)
 		if kind, _ := schema.Get("type").Text(); kind != "object" || schema.Get("additionalProperties") != nil {
-			inner = tree.Obj("type", "object", "properties", tree.Obj("v", schema))
+			inner = jsontree.Obj("type", "object", "properties", jsontree.Obj("v", schema))
 			self, old = wrapped(row.Obj), wrapped(row.Old)
 		}
 		manifest := generate.Manifest(inner).JSON()
@@ -66,7 +66,7 @@ func envelope(t *testing.T, doc json.RawMessage) []byte {
 	if len(doc) == 0 || string(doc) == "null" {
 		return nil
 	}
-	n, err := tree.Parse(doc)
+	n, err := jsontree.Parse(doc)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,9 +78,9 @@ func wrapped(doc json.RawMessage) []byte {
 	if len(doc) == 0 || string(doc) == "null" {
 		return nil
 	}
-	n, err := tree.Parse(doc)
+	n, err := jsontree.Parse(doc)
 	if err != nil {
 		return nil
 	}
-	return generate.Envelope(tree.Member{Key: "v", Value: n}).JSON()
+	return generate.Envelope(jsontree.Member{Key: "v", Value: n}).JSON()
 }

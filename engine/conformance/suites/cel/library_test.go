@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 	"github.com/crdeval/crdeval/engine/conformance/upstreamtests"
 	"github.com/crdeval/crdeval/engine/internal/closure"
 	"github.com/crdeval/crdeval/engine/internal/rule"
@@ -18,8 +18,8 @@ func frame(expression string) string { return "[dyn(" + expression + "), dyn(sel
 // cel-go's optimizations, which API servers enable. Where upstream's own cost differs for this reason, ours is compared
 // with upstream's.
 func TestPinnedLibraryCosts(t *testing.T) {
-	schema := tree.Obj("type", "object", "properties", tree.Obj("b", tree.Obj("type", "boolean")))
-	v := Values{Self: tree.Obj("b", true)}
+	schema := jsontree.Obj("type", "object", "properties", jsontree.Obj("b", jsontree.Obj("type", "boolean")))
+	v := Values{Self: jsontree.Obj("b", true)}
 	measure := func(text_ string) (cost, estimate uint64, ok bool) {
 		t.Helper()
 		p, diffs, out := guardPair(&Case{Schema: schema, Rules: []Rule{{rule: text(text_)}}}, &Counts{})

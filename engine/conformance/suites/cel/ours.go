@@ -7,13 +7,13 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 	"github.com/crdeval/crdeval/engine/internal/closure"
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
-	doctree "github.com/crdeval/crdeval/engine/internal/tree"
+	"github.com/crdeval/crdeval/engine/internal/tree"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 )
 
@@ -107,29 +107,29 @@ func (o *ours) facts(env *celenv.Env) []Compiled {
 
 // document is a value and its old value in a Doc.
 type document struct {
-	doc       *doctree.Doc
+	doc       *tree.Doc
 	self, old uint32
 }
 
 // document parses values.
 func (o *ours) document(v Values) (d document, err error) {
-	d.doc = doctree.Acquire()
-	if d.self, err = o.parse(d.doc, v.Self, doctree.Request); err != nil || v.Old == nil {
+	d.doc = tree.Acquire()
+	if d.self, err = o.parse(d.doc, v.Self, tree.Request); err != nil || v.Old == nil {
 		return d, err
 	}
-	d.old, err = o.parse(d.doc, v.Old, doctree.Old)
-	if d.old != 0 && d.doc.Nodes[d.old].Kind == doctree.Null {
+	d.old, err = o.parse(d.doc, v.Old, tree.Old)
+	if d.old != 0 && d.doc.Nodes[d.old].Kind == tree.Null {
 		d.old = 0
 	}
 	return d, err
 }
 
-func (o *ours) parse(d *doctree.Doc, n *tree.Node, s doctree.Source) (uint32, error) {
+func (o *ours) parse(d *tree.Doc, n *jsontree.Node, s tree.Source) (uint32, error) {
 	if !o.c.Root {
-		n = tree.Obj(wrapper, n)
+		n = jsontree.Obj(wrapper, n)
 	}
 	text := n.JSON()
-	root, err := d.Parse(text, s, doctree.Limits{})
+	root, err := d.Parse(text, s, tree.Limits{})
 	if err == nil && len(text)%2 == 0 { // fields of the others are found by name
 		o.plan.FillSlots(d, root)
 	}
@@ -152,7 +152,7 @@ func (judged) Field(below string) string {
 	return p.String()
 }
 
-func (judged) Violation(_ uint32, err *field.Error, _ doctree.Path, _ int) violation.Violation {
+func (judged) Violation(_ uint32, err *field.Error, _ tree.Path, _ int) violation.Violation {
 	return violation.Violation{Error: err}
 }
 

@@ -7,7 +7,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 	"github.com/crdeval/crdeval/engine/conformance/upstreamtests"
 	"github.com/crdeval/crdeval/engine/internal/closure"
 	"github.com/crdeval/crdeval/engine/internal/rule"
@@ -41,7 +41,7 @@ func rows(t *testing.T, s upstreamtests.Source, names ...string) []upstreamtests
 // caseOf returns a case of a row's schema and a rule.
 func caseOf(t *testing.T, schema json.RawMessage, text_ string) *Case {
 	t.Helper()
-	n, err := tree.Parse(schema)
+	n, err := jsontree.Parse(schema)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func caseOf(t *testing.T, schema json.RawMessage, text_ string) *Case {
 // rulesOf removes the rules at the root of a row's schema and returns them.
 func rulesOf(t *testing.T, schema json.RawMessage) *Case {
 	t.Helper()
-	n, err := tree.Parse(schema)
+	n, err := jsontree.Parse(schema)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,11 +84,11 @@ func valuesOf(t *testing.T, self, old json.RawMessage) Values {
 	t.Helper()
 	var v Values
 	var err error
-	if v.Self, err = tree.Parse(self); err != nil {
+	if v.Self, err = jsontree.Parse(self); err != nil {
 		t.Fatal(err)
 	}
 	if len(old) > 0 && string(old) != "null" {
-		if v.Old, err = tree.Parse(old); err != nil {
+		if v.Old, err = jsontree.Parse(old); err != nil {
 			t.Fatal(err)
 		}
 	}

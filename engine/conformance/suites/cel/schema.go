@@ -2,7 +2,7 @@ package cel
 
 import (
 	"github.com/crdeval/crdeval/engine/conformance/generate"
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 )
 
 // Names of properties: plain ones, keywords, names that need escapes, and names that expressions cannot use.
@@ -10,7 +10,7 @@ var names = []string{"a", "b", "c", "name", "items", "value", "x1", "self", "old
 	"a-b", "a.b", "a/b", "a__b", "__", "_", "__dot__", "a_b", "A", "1a", "é", "a b", "", "apiVersion", "kind", "metadata", "spec", "status", "@items"}
 
 // rootSchema returns the schema of a rule's node, in three of four cases an object.
-func rootSchema(r generate.Rand) *tree.Node {
+func rootSchema(r generate.Rand) *jsontree.Node {
 	switch r.IntN(12) {
 	case 0:
 		return arrayOf(r, 3)
@@ -26,14 +26,14 @@ func rootSchema(r generate.Rand) *tree.Node {
 	props := s.Get("properties")
 	for _, p := range []struct {
 		name string
-		make func(generate.Rand) *tree.Node
+		make func(generate.Rand) *jsontree.Node
 	}{
-		{"n", integer}, {"s", str}, {"t", str}, {"f", boolean}, {"d", number}, {"l", func(r generate.Rand) *tree.Node { return arrayOf(r, 2) }},
-		{"lm", func(r generate.Rand) *tree.Node { return mapListOf(r, 2) }}, {"set", func(r generate.Rand) *tree.Node {
-			return listWith(r, generate.Pick(r, []func(generate.Rand) *tree.Node{str, integer, number, intOrString, boolean})(r)).Set("x-kubernetes-list-type", "set")
+		{"n", integer}, {"s", str}, {"t", str}, {"f", boolean}, {"d", number}, {"l", func(r generate.Rand) *jsontree.Node { return arrayOf(r, 2) }},
+		{"lm", func(r generate.Rand) *jsontree.Node { return mapListOf(r, 2) }}, {"set", func(r generate.Rand) *jsontree.Node {
+			return listWith(r, generate.Pick(r, []func(generate.Rand) *jsontree.Node{str, integer, number, intOrString, boolean})(r)).Set("x-kubernetes-list-type", "set")
 		}},
-		{"ls", func(r generate.Rand) *tree.Node { return listWith(r, str(r)) }}, {"ln", func(r generate.Rand) *tree.Node { return listWith(r, integer(r)) }},
-		{"m", func(r generate.Rand) *tree.Node { return mapOf(r, 2) }}, {"x", intOrString},
+		{"ls", func(r generate.Rand) *jsontree.Node { return listWith(r, str(r)) }}, {"ln", func(r generate.Rand) *jsontree.Node { return listWith(r, integer(r)) }},
+		{"m", func(r generate.Rand) *jsontree.Node { return mapOf(r, 2) }}, {"x", intOrString},
 	} {
 		if r.Chance(40) {
 			props.Set(p.name, p.make(r))
@@ -43,11 +43,11 @@ func rootSchema(r generate.Rand) *tree.Node {
 }
 
 // place returns a schema of any kind.
-func place(r generate.Rand, depth int) *tree.Node {
+func place(r generate.Rand, depth int) *jsontree.Node {
 	if depth <= 0 {
 		return scalar(r)
 	}
-	var s *tree.Node
+	var s *jsontree.Node
 	switch r.IntN(10) {
 	case 0, 1:
 		s = objectOf(r, depth)
@@ -57,7 +57,7 @@ func place(r generate.Rand, depth int) *tree.Node {
 		s = mapOf(r, depth)
 	case 6:
 		if r.Chance(20) {
-			return tree.Obj("type", "object") // nothing declared: an empty object in rules
+			return jsontree.Obj("type", "object") // nothing declared: an empty object in rules
 		}
 		s = embedded(r, depth)
 		if r.Chance(70) {
@@ -72,7 +72,7 @@ func place(r generate.Rand, depth int) *tree.Node {
 	return s
 }
 
-func scalar(r generate.Rand) *tree.Node {
+func scalar(r generate.Rand) *jsontree.Node {
 	switch r.IntN(14) {
 	case 0:
 		return boolean(r)
@@ -83,76 +83,76 @@ func scalar(r generate.Rand) *tree.Node {
 	case 4:
 		return intOrString(r)
 	case 5:
-		s := tree.Obj("type", "string", "format", "byte")
+		s := jsontree.Obj("type", "string", "format", "byte")
 		if r.Chance(30) {
 			s.Set("maxLength", generate.Pick(r, []int{-1, 0, 5, 100}))
 		}
 		return s
 	case 6:
-		return tree.Obj("type", "string", "format", "duration")
+		return jsontree.Obj("type", "string", "format", "duration")
 	case 7:
-		return tree.Obj("type", "string", "format", "date")
+		return jsontree.Obj("type", "string", "format", "date")
 	case 8:
-		return tree.Obj("type", "string", "format", "date-time")
+		return jsontree.Obj("type", "string", "format", "date-time")
 	case 9:
 		if r.Chance(50) {
-			return tree.Obj("x-kubernetes-preserve-unknown-fields", true)
+			return jsontree.Obj("x-kubernetes-preserve-unknown-fields", true)
 		}
-		return tree.Obj("type", "string", "format", generate.Pick(r, []string{"uri", "uuid", "ipv4", "cidr", "email", "hostname", "password"}))
+		return jsontree.Obj("type", "string", "format", generate.Pick(r, []string{"uri", "uuid", "ipv4", "cidr", "email", "hostname", "password"}))
 	}
 	return str(r)
 }
 
-func boolean(generate.Rand) *tree.Node { return tree.Obj("type", "boolean") }
+func boolean(generate.Rand) *jsontree.Node { return jsontree.Obj("type", "boolean") }
 
-func integer(r generate.Rand) *tree.Node {
-	s := tree.Obj("type", "integer")
+func integer(r generate.Rand) *jsontree.Node {
+	s := jsontree.Obj("type", "integer")
 	if r.Chance(25) {
 		s.Set("format", generate.Pick(r, []string{"int32", "int64"}))
 	}
 	return s
 }
 
-func number(r generate.Rand) *tree.Node {
-	s := tree.Obj("type", "number")
+func number(r generate.Rand) *jsontree.Node {
+	s := jsontree.Obj("type", "number")
 	if r.Chance(25) {
 		s.Set("format", generate.Pick(r, []string{"float", "double"}))
 	}
 	return s
 }
 
-func intOrString(r generate.Rand) *tree.Node {
-	s := tree.Obj("x-kubernetes-int-or-string", true)
+func intOrString(r generate.Rand) *jsontree.Node {
+	s := jsontree.Obj("x-kubernetes-int-or-string", true)
 	if r.Chance(20) {
 		s.Set("maxLength", r.Between(0, 40))
 	}
 	return s
 }
 
-func str(r generate.Rand) *tree.Node {
-	s := tree.Obj("type", "string")
+func str(r generate.Rand) *jsontree.Node {
+	s := jsontree.Obj("type", "string")
 	if r.Chance(35) {
 		s.Set("maxLength", generate.Pick(r, []int{0, 1, 9, 10, 11, 20, 253, 1000}))
 	}
 	if r.Chance(15) {
-		s.Set("enum", tree.Arr(tree.Str("a"), tree.Str("bc"), tree.Str("é\U0001F600")))
+		s.Set("enum", jsontree.Arr(jsontree.Str("a"), jsontree.Str("bc"), jsontree.Str("é\U0001F600")))
 	}
 	return s
 }
 
-func objectOf(r generate.Rand, depth int) *tree.Node {
-	props := tree.Obj()
-	s := tree.Obj("type", "object", "properties", props)
+func objectOf(r generate.Rand, depth int) *jsontree.Node {
+	props := jsontree.Obj()
+	s := jsontree.Obj("type", "object", "properties", props)
 	for range r.Between(1, 5) {
 		props.Set(generate.Pick(r, names), place(r, depth-1))
 	}
 	for _, reserved := range []string{"apiVersion", "kind"} {
 		if props.Get(reserved) != nil {
-			props.Set(reserved, tree.Obj("type", "string"))
+			props.Set(reserved, jsontree.Obj("type", "string"))
 		}
 	}
 	if props.Get("metadata") != nil {
-		props.Set("metadata", tree.Obj("type", "object"))
+		props.Set("metadata", jsontree.Obj("type", "object"))
 	}
 	if r.Chance(10) {
 		s.Set("x-kubernetes-preserve-unknown-fields", true)
@@ -161,10 +161,10 @@ func objectOf(r generate.Rand, depth int) *tree.Node {
 		s.Set("x-kubernetes-map-type", "atomic")
 	}
 	if r.Chance(30) {
-		required := tree.Arr()
+		required := jsontree.Arr()
 		for _, p := range props.Members {
 			if r.Chance(30) {
-				required.Items = append(required.Items, tree.Str(p.Key))
+				required.Items = append(required.Items, jsontree.Str(p.Key))
 			}
 		}
 		s.Set("required", required)
@@ -172,40 +172,40 @@ func objectOf(r generate.Rand, depth int) *tree.Node {
 	return s
 }
 
-func embedded(r generate.Rand, depth int) *tree.Node {
-	s := tree.Obj("type", "object", "x-kubernetes-embedded-resource", true)
+func embedded(r generate.Rand, depth int) *jsontree.Node {
+	s := jsontree.Obj("type", "object", "x-kubernetes-embedded-resource", true)
 	if r.Chance(40) {
 		s.Set("x-kubernetes-preserve-unknown-fields", true)
 		return s
 	}
-	props := tree.Obj("spec", objectOf(r, depth-1))
+	props := jsontree.Obj("spec", objectOf(r, depth-1))
 	if r.Chance(30) {
-		meta := tree.Obj("type", "object")
+		meta := jsontree.Obj("type", "object")
 		if r.Chance(50) {
-			meta.Set("properties", tree.Obj("name", tree.Obj("type", "string", "maxLength", r.Between(1, 300))))
+			meta.Set("properties", jsontree.Obj("name", jsontree.Obj("type", "string", "maxLength", r.Between(1, 300))))
 		}
 		props.Set("metadata", meta)
 	}
 	return s.Set("properties", props)
 }
 
-func mapOf(r generate.Rand, depth int) *tree.Node {
-	s := tree.Obj("type", "object", "additionalProperties", place(r, depth-1))
+func mapOf(r generate.Rand, depth int) *jsontree.Node {
+	s := jsontree.Obj("type", "object", "additionalProperties", place(r, depth-1))
 	if r.Chance(30) {
 		s.Set("maxProperties", generate.Pick(r, []int{0, 1, 5, 10, 100}))
 	}
 	return s
 }
 
-func arrayOf(r generate.Rand, depth int) *tree.Node {
+func arrayOf(r generate.Rand, depth int) *jsontree.Node {
 	if r.Chance(25) {
 		return mapListOf(r, depth)
 	}
 	return listWith(r, place(r, depth-1))
 }
 
-func listWith(r generate.Rand, items *tree.Node) *tree.Node {
-	s := tree.Obj("type", "array", "items", items)
+func listWith(r generate.Rand, items *jsontree.Node) *jsontree.Node {
+	s := jsontree.Obj("type", "array", "items", items)
 	if r.Chance(30) {
 		s.Set("maxItems", generate.Pick(r, []int{0, 1, 3, 10, 100}))
 	}
@@ -220,16 +220,16 @@ func listWith(r generate.Rand, items *tree.Node) *tree.Node {
 	return s
 }
 
-func mapListOf(r generate.Rand, depth int) *tree.Node {
+func mapListOf(r generate.Rand, depth int) *jsontree.Node {
 	item := objectOf(r, depth-1)
-	keys, required := tree.Arr(), tree.Arr()
+	keys, required := jsontree.Arr(), jsontree.Arr()
 	for _, k := range []string{generate.Pick(r, []string{"k", "k", "k", "é"}), "a-b", "type", "in"}[:generate.Pick(r, []int{1, 1, 1, 2, 3, 4})] {
-		item.Get("properties").Set(k, generate.Pick(r, []func(generate.Rand) *tree.Node{str, str, integer, boolean, intOrString})(r))
-		keys.Items = append(keys.Items, tree.Str(k))
-		required.Items = append(required.Items, tree.Str(k))
+		item.Get("properties").Set(k, generate.Pick(r, []func(generate.Rand) *jsontree.Node{str, str, integer, boolean, intOrString})(r))
+		keys.Items = append(keys.Items, jsontree.Str(k))
+		required.Items = append(required.Items, jsontree.Str(k))
 	}
 	item.Set("required", required)
-	s := tree.Obj("type", "array", "x-kubernetes-list-type", "map", "x-kubernetes-list-map-keys", keys, "items", item)
+	s := jsontree.Obj("type", "array", "x-kubernetes-list-type", "map", "x-kubernetes-list-map-keys", keys, "items", item)
 	if r.Chance(30) {
 		s.Set("maxItems", generate.Pick(r, []int{1, 3, 10, 100}))
 	}

@@ -1,8 +1,8 @@
 package cel
 
 import (
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 	"github.com/crdeval/crdeval/engine/conformance/shrink"
-	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
 // shrinkTries is the maximum number of comparisons for shrinking one disagreement.
@@ -164,9 +164,9 @@ func descendants(e *expression, into []*expression) []*expression {
 // shrinkData shrinks the schema and the values together.
 func shrinkData(d *disagreement, still func(*Case, Values) bool) {
 	schema := d.c.Schema.Clone()
-	var body *tree.Node
+	var body *jsontree.Node
 	if d.v.Self != nil {
-		body = tree.Obj("self", d.v.Self.Clone())
+		body = jsontree.Obj("self", d.v.Self.Clone())
 		if d.v.Old != nil {
 			body.Set("old", d.v.Old.Clone())
 		}
@@ -189,7 +189,7 @@ func shrinkData(d *disagreement, still func(*Case, Values) bool) {
 	}, shrinkTries/2, body, schema)
 }
 
-func clone(n *tree.Node) *tree.Node {
+func clone(n *jsontree.Node) *jsontree.Node {
 	if n == nil {
 		return nil
 	}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
@@ -42,7 +42,7 @@ func TestSignature(t *testing.T) {
 
 // TestUpstreamPanics: rules that make upstream's compiler panic, so that an API server answers 500, are rejected.
 func TestUpstreamPanics(t *testing.T) {
-	schema := tree.Obj("type", "object", "properties", tree.Obj("x", tree.Obj("x-kubernetes-int-or-string", true)))
+	schema := jsontree.Obj("type", "object", "properties", jsontree.Obj("x", jsontree.Obj("x-kubernetes-int-or-string", true)))
 	for _, r := range []string{"[?self.x].size() == 1", "{?'a': self.x}.size() == 1", "[?dyn(1), ?self.x].size() == 1", "{b'a': 1}.size() == 1", "{dyn(b''): 1}[dyn(1)] == 1"} {
 		if _, diffs, out := pair(&Case{Schema: schema, Rules: []Rule{{rule: text(r)}}}, &Counts{}); out != crashed {
 			t.Errorf("%s: outcome %d, %v", r, out, diffs)

@@ -14,7 +14,7 @@ import (
 	test "cel.dev/expr/conformance/test"
 	"google.golang.org/protobuf/encoding/prototext"
 
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 	"github.com/crdeval/crdeval/engine/conformance/upstreamtests"
 	"github.com/crdeval/crdeval/engine/testenv"
 )
@@ -75,8 +75,8 @@ func TestLanguage(t *testing.T) {
 // language compares one rule. It returns nil if upstream rejects it.
 func language(t *testing.T, name, text_ string, n *Counts) *Result {
 	t.Helper()
-	c := &Case{Schema: tree.Obj("type", "object"), Rules: []Rule{{rule: text(text_)}}}
-	v := Values{Self: tree.Obj()}
+	c := &Case{Schema: jsontree.Obj("type", "object"), Rules: []Rule{{rule: text(text_)}}}
+	v := Values{Self: jsontree.Obj()}
 	p, diffs, out := guardPair(c, n)
 	if p == nil {
 		if out == different {

@@ -17,7 +17,7 @@ import (
 	apiservercel "k8s.io/apiserver/pkg/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
 
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 )
 
 // structural converts a schema and adds rules at its root.
@@ -32,7 +32,7 @@ func structural(s *apiextensionsv1.JSONSchemaProps, rules []apiextensionsv1.Vali
 }
 
 // declare returns upstream's declaration of a schema, or nil if expressions cannot see it.
-func declare(schema *tree.Node, root bool) (*apiservercel.DeclType, error) {
+func declare(schema *jsontree.Node, root bool) (*apiservercel.DeclType, error) {
 	c := Case{Schema: schema}
 	props, err := c.props()
 	if err != nil {
@@ -177,7 +177,7 @@ func (u *upstream) activation(optional bool, self, old any) interpreter.Activati
 }
 
 // decode returns the Go values that the API server uses.
-func decode(n *tree.Node) (any, error) {
+func decode(n *jsontree.Node) (any, error) {
 	if n == nil {
 		return nil, nil
 	}

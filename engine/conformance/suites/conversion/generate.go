@@ -10,8 +10,8 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/generate"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
-	"github.com/crdeval/crdeval/engine/conformance/tree"
 	"github.com/crdeval/crdeval/engine/convert"
 )
 
@@ -226,7 +226,7 @@ func (m *maker) varied(schema object, value string) object {
 // declare makes the schemas of the other versions changed copies of that of the first one, and the rules between them.
 func (m *maker) declare(versions []any) {
 	schema := func(i int) object { return versions[i].(object)["schema"].(object) }
-	first, err := tree.Parse(encode(schema(0)["openAPIV3Schema"]))
+	first, err := jsontree.Parse(encode(schema(0)["openAPIV3Schema"]))
 	if err != nil {
 		panic(err) // it was encoded
 	}

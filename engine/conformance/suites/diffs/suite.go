@@ -9,9 +9,9 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/generate"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
 	"github.com/crdeval/crdeval/engine/conformance/suites/runner"
-	"github.com/crdeval/crdeval/engine/conformance/tree"
 	"github.com/crdeval/crdeval/engine/diff"
 )
 
@@ -166,7 +166,7 @@ func accepts(d *oracle.Definition, body, old []byte) bool {
 
 // asStored adds the metadata that a server sets.
 func asStored(body []byte) []byte {
-	o, err := tree.Parse(body)
+	o, err := jsontree.Parse(body)
 	if err != nil {
 		panic(err)
 	}

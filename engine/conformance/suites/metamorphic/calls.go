@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
@@ -27,7 +27,7 @@ func newClient(conn grpc.ClientConnInterface, c configuration) *client {
 	}
 }
 
-func (c *client) document(n *tree.Node) *crdevalv1.Document {
+func (c *client) document(n *jsontree.Node) *crdevalv1.Document {
 	switch {
 	case n == nil:
 		return nil
@@ -48,12 +48,12 @@ type registered struct {
 	accepted              bool
 }
 
-func (c *client) register(ctx context.Context, manifest *tree.Node) (proto.Message, registered, error) {
+func (c *client) register(ctx context.Context, manifest *jsontree.Node) (proto.Message, registered, error) {
 	m, err := c.registry.RegisterCrd(ctx, &crdevalv1.RegisterCrdRequest{Catalog: catalog, Manifest: c.document(manifest)})
 	return m, registered{m.GetCrd().GetName(), m.GetCrd().GetRevision(), m.GetToken(), m.GetAccepted()}, err
 }
 
-func (c *client) registerAll(ctx context.Context, manifests []*tree.Node) (proto.Message, []registered, error) {
+func (c *client) registerAll(ctx context.Context, manifests []*jsontree.Node) (proto.Message, []registered, error) {
 	r := &crdevalv1.RegisterCrdsRequest{Catalog: catalog}
 	for _, m := range manifests {
 		r.Entries = append(r.Entries, &crdevalv1.RegisterCrdsEntry{Manifest: c.document(m)})
@@ -68,7 +68,7 @@ func (c *client) registerAll(ctx context.Context, manifests []*tree.Node) (proto
 }
 
 // isNew reports whether the bare catalog accepts a manifest, and with which revision.
-func (c *client) isNew(ctx context.Context, manifest *tree.Node) (revision string, err error) {
+func (c *client) isNew(ctx context.Context, manifest *jsontree.Node) (revision string, err error) {
 	m, err := c.registry.CheckCrd(ctx, &crdevalv1.CheckCrdRequest{Catalog: bareCatalog, Manifest: c.document(manifest)})
 	return m.GetCrd().GetRevision(), err
 }
@@ -125,7 +125,7 @@ type evaluation struct {
 	call, validation, target, atLeast string
 	items                             []evaluated
 	catalog                           string
-	inline                            []*tree.Node
+	inline                            []*jsontree.Node
 	stream                            bool
 }
 

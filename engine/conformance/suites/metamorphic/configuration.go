@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/conformance/generate"
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 )
 
 // A configuration is what may differ between two runs of a history. The zero value is the reference.
@@ -70,8 +70,8 @@ func configure(r generate.Rand, store string) configuration {
 }
 
 // encode returns the JSON of a configuration, without the settings of the reference.
-func (c configuration) encode() *tree.Node {
-	n := tree.Obj()
+func (c configuration) encode() *jsontree.Node {
+	n := jsontree.Obj()
 	for _, b := range []struct {
 		name string
 		on   bool
@@ -89,7 +89,7 @@ func (c configuration) encode() *tree.Node {
 	return n
 }
 
-func decodeConfiguration(n *tree.Node) configuration {
+func decodeConfiguration(n *jsontree.Node) configuration {
 	on := func(key string) bool { return n.Get(key).IsTrue() }
 	return configuration{
 		Store: text(n, "store"), Restart: on("restart"), Transport: text(n, "transport"), OneEntry: on("oneEntry"),

@@ -5,22 +5,22 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 )
 
 // encodeCase returns a case as a file: a configuration and a history.
-func encodeCase(c configuration, h history) *tree.Node {
-	return tree.Obj("configuration", c.encode(), "history", h.encode())
+func encodeCase(c configuration, h history) *jsontree.Node {
+	return jsontree.Obj("configuration", c.encode(), "history", h.encode())
 }
 
 // decodeCase reads what encodeCase returned.
-func decodeCase(n *tree.Node) (configuration, history, error) {
+func decodeCase(n *jsontree.Node) (configuration, history, error) {
 	h, err := decode(n.Get("history"))
 	return decodeConfiguration(n.Get("configuration")), h, err
 }
 
 // write writes a case and returns the name of its file.
-func write(dir string, seed, k uint64, n *tree.Node) (string, error) {
+func write(dir string, seed, k uint64, n *jsontree.Node) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
@@ -34,7 +34,7 @@ func Replay(file string) (difference string, err error) {
 	if err != nil {
 		return "", err
 	}
-	n, err := tree.Parse(content)
+	n, err := jsontree.Parse(content)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", file, err)
 	}

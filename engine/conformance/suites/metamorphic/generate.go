@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/conformance/generate"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
-	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
 // maxDocument bounds generated documents in bytes, because histories have many.
@@ -16,7 +16,7 @@ const maxDocument = 16 << 10
 // family is a CRD in several revisions, with objects.
 type family struct {
 	name      string
-	manifests []*tree.Node
+	manifests []*jsontree.Node
 	versions  []string
 	objects   []generate.Object
 	ids       []int // of the registrations so far
@@ -73,9 +73,9 @@ func (m *maker) family(i, n int) *family {
 		}
 	}
 	f := &family{}
-	crd, err := tree.Parse([]byte(rename.Replace(string(g.CRD))))
-	if err != nil || crd.Kind != tree.Object {
-		crd = generate.Manifest(tree.Obj("type", "object"))
+	crd, err := jsontree.Parse([]byte(rename.Replace(string(g.CRD))))
+	if err != nil || crd.Kind != jsontree.Object {
+		crd = generate.Manifest(jsontree.Obj("type", "object"))
 	}
 	f.name = text(crd.Get("metadata"), "name")
 	for _, v := range crd.At("spec", "versions").GetItems() {
@@ -157,10 +157,10 @@ func (m *maker) write() int {
 func (m *maker) register(f *family) {
 	id := m.write()
 	f.ids = append(f.ids, id)
-	m.h = append(m.h, operation{Do: doRegister, ID: id, Manifests: []*tree.Node{m.manifest(f)}})
+	m.h = append(m.h, operation{Do: doRegister, ID: id, Manifests: []*jsontree.Node{m.manifest(f)}})
 }
 
-func (m *maker) manifest(f *family) *tree.Node {
+func (m *maker) manifest(f *family) *jsontree.Node {
 	if f.next < len(f.manifests) && m.Chance(60) {
 		f.next++
 		return f.manifests[f.next-1]
@@ -216,16 +216,16 @@ func (m *maker) item(f *family, call string, o generate.Object) (it item, ok boo
 		if it.Object = parse(o.Old); it.Object == nil {
 			it.Object = parse(o.Body)
 		}
-		return it, it.Object != nil && it.Object.Kind == tree.Object
+		return it, it.Object != nil && it.Object.Kind == jsontree.Object
 	}
 	it.Version, it.Name, it.Namespace = o.Version, o.Name, o.Namespace
 	if it.Object = parse(o.Body); it.Object == nil {
 		it.Object = parse(o.Old)
-		return it, it.Object != nil && it.Object.Kind == tree.Object
+		return it, it.Object != nil && it.Object.Kind == jsontree.Object
 	}
 	switch o.Op {
 	case oracle.Create:
-		return it, it.Object.Kind == tree.Object
+		return it, it.Object.Kind == jsontree.Object
 	case oracle.Status:
 		it.Subresource = "status"
 	case oracle.Scale:
@@ -238,12 +238,12 @@ func (m *maker) item(f *family, call string, o generate.Object) (it item, ok boo
 		it.Patch = patchJSON
 	}
 	it.Old = parse(o.Old)
-	return it, it.Old != nil && it.Old.Kind == tree.Object && isDocument(it.Object)
+	return it, it.Old != nil && it.Old.Kind == jsontree.Object && isDocument(it.Object)
 }
 
 // parse returns a document that every transport can carry, or nil.
-func parse(document []byte) *tree.Node {
-	n, err := tree.Parse(document)
+func parse(document []byte) *jsontree.Node {
+	n, err := jsontree.Parse(document)
 	if err != nil || !isDocument(n) || !json.Valid(n.JSON()) {
 		return nil
 	}

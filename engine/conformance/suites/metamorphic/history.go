@@ -3,7 +3,7 @@ package metamorphic
 import (
 	"fmt"
 
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 )
 
 // What an operation does.
@@ -30,7 +30,7 @@ type operation struct {
 	// CRD is the name of a CRD.
 	CRD string
 	// Manifests are CRDs to register.
-	Manifests []*tree.Node
+	Manifests []*jsontree.Node
 	// Versions are the new status.storedVersions.
 	Versions []string
 	// Call is the evaluation: validate, admit, prune, default, read or convert.
@@ -51,29 +51,29 @@ type operation struct {
 type item struct {
 	CRD, Version, Subresource, Name, Namespace string
 	// Object is the object, or the patch if Patch is merge or json.
-	Object, Old *tree.Node
+	Object, Old *jsontree.Node
 	Patch       string
 	// Of is the ID of the registration whose revision evaluates the item. 0: the current one.
 	Of int
 }
 
 // encode returns the JSON of a history. It shares the documents.
-func (h history) encode() *tree.Node {
-	all := tree.Arr()
+func (h history) encode() *jsontree.Node {
+	all := jsontree.Arr()
 	for i := range h {
 		o := &h[i]
-		n := tree.Obj("do", o.Do)
+		n := jsontree.Obj("do", o.Do)
 		putInt(n, "id", o.ID)
 		putText(n, "crd", o.CRD)
 		if len(o.Manifests) > 0 {
-			n.Set("manifests", tree.Arr(o.Manifests...))
+			n.Set("manifests", jsontree.Arr(o.Manifests...))
 		}
 		for _, v := range o.Versions {
 			if n.Get("versions") == nil {
-				n.Set("versions", tree.Arr())
+				n.Set("versions", jsontree.Arr())
 			}
 			list := n.Get("versions")
-			list.Items = append(list.Items, tree.Str(v))
+			list.Items = append(list.Items, jsontree.Str(v))
 		}
 		putText(n, "call", o.Call)
 		putText(n, "validation", o.Validation)
@@ -81,7 +81,7 @@ func (h history) encode() *tree.Node {
 		putInt(n, "from", o.From)
 		putInt(n, "of", o.Of)
 		if len(o.Items) > 0 {
-			items := tree.Arr()
+			items := jsontree.Arr()
 			for k := range o.Items {
 				items.Items = append(items.Items, o.Items[k].encode())
 			}
@@ -92,8 +92,8 @@ func (h history) encode() *tree.Node {
 	return all
 }
 
-func (it *item) encode() *tree.Node {
-	n := tree.Obj()
+func (it *item) encode() *jsontree.Node {
+	n := jsontree.Obj()
 	putText(n, "crd", it.CRD)
 	putText(n, "version", it.Version)
 	putText(n, "subresource", it.Subresource)
@@ -108,13 +108,13 @@ func (it *item) encode() *tree.Node {
 	return n
 }
 
-func putText(n *tree.Node, key, text string) {
+func putText(n *jsontree.Node, key, text string) {
 	if text != "" {
 		n.Set(key, text)
 	}
 }
 
-func putInt(n *tree.Node, key string, i int) {
+func putInt(n *jsontree.Node, key string, i int) {
 	if i != 0 {
 		n.Set(key, i)
 	}
@@ -122,8 +122,8 @@ func putInt(n *tree.Node, key string, i int) {
 
 // decode reads what encode returned, and what is left of it while it is shrunk. It returns an error for a history that
 // the generator would not return.
-func decode(n *tree.Node) (history, error) {
-	if n == nil || n.Kind != tree.Array {
+func decode(n *jsontree.Node) (history, error) {
+	if n == nil || n.Kind != jsontree.Array {
 		return nil, fmt.Errorf("the history is not a list")
 	}
 	var h history
@@ -157,13 +157,13 @@ func decode(n *tree.Node) (history, error) {
 // begin there.
 func (o *operation) check(known map[int]bool) error {
 	for _, m := range o.Manifests {
-		if m.Kind != tree.Object {
+		if m.Kind != jsontree.Object {
 			return fmt.Errorf("a manifest is not an object")
 		}
 	}
 	for i := range o.Items {
 		it := &o.Items[i]
-		if !isDocument(it.Object) || it.Old != nil && it.Old.Kind != tree.Object {
+		if !isDocument(it.Object) || it.Old != nil && it.Old.Kind != jsontree.Object {
 			return fmt.Errorf("item %d lacks an object", i)
 		}
 	}
@@ -190,14 +190,14 @@ func (o *operation) check(known map[int]bool) error {
 }
 
 // isDocument reports whether REST can carry n in place of a document: null means that a document is absent.
-func isDocument(n *tree.Node) bool { return n != nil && n.Kind != tree.Scalar }
+func isDocument(n *jsontree.Node) bool { return n != nil && n.Kind != jsontree.Scalar }
 
-func text(n *tree.Node, key string) string {
+func text(n *jsontree.Node, key string) string {
 	s, _ := n.Get(key).Text()
 	return s
 }
 
-func number(n *tree.Node, key string) (i int) {
+func number(n *jsontree.Node, key string) (i int) {
 	if v := n.Get(key); v != nil {
 		_, _ = fmt.Sscan(v.Raw, &i)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 )
 
 const (
@@ -38,7 +38,7 @@ type player struct {
 // current is a CRD that is registered, in the order of first registrations.
 type current struct {
 	name, revision string
-	manifest       *tree.Node
+	manifest       *jsontree.Node
 }
 
 // play runs a history in a configuration, for a comparison with the configuration to. The error says that the service
@@ -127,7 +127,7 @@ func (p *player) step(ctx context.Context, at int, o *operation) error {
 }
 
 // keep notes a registration.
-func (p *player) keep(o *operation, manifest *tree.Node, r registered) {
+func (p *player) keep(o *operation, manifest *jsontree.Node, r registered) {
 	p.wrote(o, r)
 	if !r.accepted {
 		return
@@ -217,11 +217,11 @@ func (p *player) evaluateBatch(ctx context.Context, at int, e evaluation, first 
 
 // inline returns the registered CRDs if they have the same meaning as inline CRDs: a catalog without CRDs accepts them,
 // and they have their names.
-func (p *player) inline(ctx context.Context) ([]*tree.Node, error) {
+func (p *player) inline(ctx context.Context) ([]*jsontree.Node, error) {
 	if _, undisputed, err := p.client.list(ctx, p.last); !undisputed {
 		return nil, err
 	}
-	var all []*tree.Node
+	var all []*jsontree.Node
 	for _, c := range p.current {
 		key := c.manifest.String()
 		revision, known := p.isNew[key]

@@ -22,7 +22,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 	"github.com/crdeval/crdeval/server/gateway"
 )
 
@@ -167,7 +167,7 @@ func (c *restConn) body(rule httpRule, m protoreflect.Message) (text []byte, med
 		return nil, "", err
 	}
 	if c.yaml && !bytes.Contains(text, []byte(`\u`)) {
-		if n, err := tree.Parse(text); err == nil && sameInYAML(n) {
+		if n, err := jsontree.Parse(text); err == nil && sameInYAML(n) {
 			return toYAML(n), "application/yaml", nil
 		}
 	}
@@ -298,7 +298,7 @@ func (s *restStream) RecvMsg(m any) error {
 	delete(fields, "line")
 	line = append(line[:0], '{')
 	for name, value := range fields { // a result has one
-		line = append(append(append(line, tree.Quote(name)...), ':'), value...)
+		line = append(append(append(line, jsontree.Quote(name)...), ':'), value...)
 	}
 	line = append(line, '}')
 	message := m.(proto.Message).ProtoReflect()

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 	"github.com/crdeval/crdeval/engine/conformance/shrink"
 	"github.com/crdeval/crdeval/engine/conformance/suites/runner"
-	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
 // Options of a run. A case is a history.
@@ -114,7 +114,7 @@ func settings(c configuration) map[string]int {
 type failure struct{ cause, difference string }
 
 // report describes a failure. It writes the case to a file that can be replayed.
-func (f *failure) report(o Options, k uint64, n *tree.Node) string {
+func (f *failure) report(o Options, k uint64, n *jsontree.Node) string {
 	again := fmt.Sprintf("go run ./cmd/conformance -coverage=false -suite metamorphic -seed %d -history %d", o.Seed, k)
 	if o.Store != "" {
 		again += " -store " + o.Store
@@ -128,7 +128,7 @@ func (f *failure) report(o Options, k uint64, n *tree.Node) string {
 }
 
 // shrink makes a case smaller in place, as long as it fails in the same part of an answer.
-func (p *pool) shrink(n *tree.Node, f *failure) *failure {
+func (p *pool) shrink(n *jsontree.Node, f *failure) *failure {
 	kind := strings.Fields(f.cause)[0]
 	fails := func() bool {
 		c, h, err := decodeCase(n)

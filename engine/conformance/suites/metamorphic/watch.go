@@ -6,7 +6,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 )
 
 // watch is a watch of a history. It ends at the next restart or at the end of the history.
@@ -106,12 +106,12 @@ func (p *player) replay(ctx context.Context, w *watch, mark string) {
 // The marks have a group of their own, so that their names are in conflict with no others.
 func markName(n int) string { return fmt.Sprintf("marks%d.marks.example.com", n) }
 
-func markManifest(name string) *tree.Node {
+func markManifest(name string) *jsontree.Node {
 	plural := name[:len(name)-len(".marks.example.com")]
-	return tree.Obj("apiVersion", "apiextensions.k8s.io/v1", "kind", "CustomResourceDefinition",
-		"metadata", tree.Obj("name", name),
-		"spec", tree.Obj("group", "marks.example.com", "scope", "Cluster",
-			"names", tree.Obj("plural", plural, "kind", "K"+plural),
-			"versions", tree.Arr(tree.Obj("name", "v1", "served", true, "storage", true,
-				"schema", tree.Obj("openAPIV3Schema", tree.Obj("type", "object"))))))
+	return jsontree.Obj("apiVersion", "apiextensions.k8s.io/v1", "kind", "CustomResourceDefinition",
+		"metadata", jsontree.Obj("name", name),
+		"spec", jsontree.Obj("group", "marks.example.com", "scope", "Cluster",
+			"names", jsontree.Obj("plural", plural, "kind", "K"+plural),
+			"versions", jsontree.Arr(jsontree.Obj("name", "v1", "served", true, "storage", true,
+				"schema", jsontree.Obj("openAPIV3Schema", jsontree.Obj("type", "object"))))))
 }

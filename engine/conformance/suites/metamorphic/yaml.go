@@ -6,23 +6,23 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 )
 
 // sameInYAML reports whether a document means the same as YAML. YAML has no duplicate keys, reads 1.0 and numbers
 // beyond int64 differently, and limits the length of keys.
-func sameInYAML(n *tree.Node) bool {
+func sameInYAML(n *jsontree.Node) bool {
 	switch n.Kind {
-	case tree.Array:
+	case jsontree.Array:
 		for _, e := range n.Items {
 			if !sameInYAML(e) {
 				return false
 			}
 		}
-	case tree.Object:
+	case jsontree.Object:
 		keys := map[string]bool{}
 		for _, m := range n.Members {
-			if keys[m.Key] || len(m.Key) > 100 || m.RawKey != "" || !plainString(tree.Quote(m.Key)) || !sameInYAML(m.Value) {
+			if keys[m.Key] || len(m.Key) > 100 || m.RawKey != "" || !plainString(jsontree.Quote(m.Key)) || !sameInYAML(m.Value) {
 				return false
 			}
 			keys[m.Key] = true
@@ -58,14 +58,14 @@ func plainString(raw string) bool {
 }
 
 // toYAML prints a document in block style. Keys keep their order.
-func toYAML(n *tree.Node) []byte {
+func toYAML(n *jsontree.Node) []byte {
 	if n.Len() == 0 {
 		return n.JSON() // errors quote bodies, with their line feed
 	}
 	return append(appendYAML(nil, n, 0), '\n')
 }
 
-func appendYAML(b []byte, n *tree.Node, indent int) []byte {
+func appendYAML(b []byte, n *jsontree.Node, indent int) []byte {
 	if n.Len() == 0 {
 		return append(b, n.JSON()...)
 	}
@@ -77,10 +77,10 @@ func appendYAML(b []byte, n *tree.Node, indent int) []byte {
 		if i > 0 || indent > 0 {
 			b = append(b, start...)
 		}
-		if n.Kind == tree.Array {
+		if n.Kind == jsontree.Array {
 			b = append(b, "- "...)
 		} else {
-			b = append(append(b, tree.Quote(n.Members[i].Key)...), ": "...)
+			b = append(append(b, jsontree.Quote(n.Members[i].Key)...), ": "...)
 		}
 		b = appendYAML(b, n.Child(i), indent+1)
 	}
@@ -103,13 +103,13 @@ func sortedDocuments(h history) history {
 	return h
 }
 
-func sortedKeys(n *tree.Node) *tree.Node {
+func sortedKeys(n *jsontree.Node) *jsontree.Node {
 	if n == nil {
 		return nil
 	}
 	n = n.Clone()
-	n.Walk(func(n, _ *tree.Node, _ int) {
-		slices.SortStableFunc(n.Members, func(a, b tree.Member) int { return strings.Compare(a.Key, b.Key) })
+	n.Walk(func(n, _ *jsontree.Node, _ int) {
+		slices.SortStableFunc(n.Members, func(a, b jsontree.Member) int { return strings.Compare(a.Key, b.Key) })
 	})
 	return n
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
 	"github.com/crdeval/crdeval/engine/conformance/generate"
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	crdschema "github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/testenv"
@@ -62,8 +62,8 @@ func (sum *tally) crd(t *testing.T, m *maker, revision string) {
 	manifest := m.manifest("CronTab")
 	versions := manifest.At("spec", "versions").Items
 	if m.Chance(70) {
-		root := tree.Obj("type", "object", "properties", m.members(3))
-		versions[0].Set("schema", tree.Obj("openAPIV3Schema", root))
+		root := jsontree.Obj("type", "object", "properties", m.members(3))
+		versions[0].Set("schema", jsontree.Obj("openAPIV3Schema", root))
 	}
 	if s := versions[0].Get("schema"); s != nil && m.Chance(80) {
 		for _, v := range versions[1:] {
@@ -186,9 +186,9 @@ func handlersModels(crd *apiextensionsv1.CustomResourceDefinition) (map[string]*
 }
 
 // object returns an object of a version of the CRD, always with the same name.
-func (m *maker) object(crd *apiextensionsv1.CustomResourceDefinition, manifest *tree.Node) *unstructured.Unstructured {
+func (m *maker) object(crd *apiextensionsv1.CustomResourceDefinition, manifest *jsontree.Node) *unstructured.Unstructured {
 	i := m.IntN(len(crd.Spec.Versions))
-	o := tree.Obj("apiVersion", crd.Spec.Group+"/"+crd.Spec.Versions[i].Name, "kind", crd.Spec.Names.Kind, "metadata", tree.Obj("name", "x", "labels", tree.Obj("l"+fmt.Sprint(m.IntN(3)), "v")))
+	o := jsontree.Obj("apiVersion", crd.Spec.Group+"/"+crd.Spec.Versions[i].Name, "kind", crd.Spec.Names.Kind, "metadata", jsontree.Obj("name", "x", "labels", jsontree.Obj("l"+fmt.Sprint(m.IntN(3)), "v")))
 	if s := manifest.At("spec", "versions").Items[i].At("schema", "openAPIV3Schema"); s != nil {
 		for _, member := range generate.Value(m.Rand, s, 5).Members {
 			if o.Get(member.Key) == nil && m.Chance(80) {

@@ -20,7 +20,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
 	"github.com/crdeval/crdeval/engine/conformance/generate"
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	crdschema "github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/testenv"
@@ -143,7 +143,7 @@ func (m *maker) paths(document []byte, count int) [][]string {
 				start = at[name]
 			}
 		}
-		node, err := tree.Parse(start)
+		node, err := jsontree.Parse(start)
 		if err != nil {
 			continue
 		}
@@ -154,14 +154,14 @@ func (m *maker) paths(document []byte, count int) [][]string {
 	return out
 }
 
-func (m *maker) path(at *tree.Node) (path []string) {
+func (m *maker) path(at *jsontree.Node) (path []string) {
 	for range m.Between(1, 6) {
 		for at != nil && at.Get("properties") == nil && (at.Get("items") != nil || at.Get("additionalProperties") != nil) {
 			next := at.Get("items")
 			if next == nil {
 				next = at.Get("additionalProperties")
 			}
-			if next.Kind != tree.Object {
+			if next.Kind != jsontree.Object {
 				return path
 			}
 			at = next

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/conformance/generate"
-	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 )
 
 // maker generates the CRDs of a group.
@@ -24,13 +24,13 @@ var (
 )
 
 // manifests returns the manifests of up to three CRDs of one group.
-func (m *maker) manifests() []*tree.Node {
+func (m *maker) manifests() []*jsontree.Node {
 	m.group = generate.Pick(m.Rand, groups)
 	count := 1
 	if m.Chance(25) {
 		count = m.Between(2, 3)
 	}
-	var all []*tree.Node
+	var all []*jsontree.Node
 	names := slices.Clone(kinds)
 	for range count {
 		k := m.IntN(len(names))
@@ -40,15 +40,15 @@ func (m *maker) manifests() []*tree.Node {
 	return all
 }
 
-func (m *maker) manifest(kind string) *tree.Node {
+func (m *maker) manifest(kind string) *jsontree.Node {
 	plural := strings.ToLower(kind) + generate.Pick(m.Rand, []string{"", "s", "es"})
 	scope := generate.Pick(m.Rand, []string{"Namespaced", "Cluster"})
-	spec := tree.Obj("group", m.group, "scope", scope,
-		"names", tree.Obj("plural", plural, "singular", strings.ToLower(kind), "kind", kind, "listKind", kind+"List"))
+	spec := jsontree.Obj("group", m.group, "scope", scope,
+		"names", jsontree.Obj("plural", plural, "singular", strings.ToLower(kind), "kind", kind, "listKind", kind+"List"))
 	if m.Chance(6) {
 		spec.Set("preserveUnknownFields", true) // as v1beta1 CRDs could
 	}
-	list := tree.Arr()
+	list := jsontree.Arr()
 	names := slices.Clone(versions)
 	count := 1
 	if m.Chance(30) {
@@ -56,41 +56,41 @@ func (m *maker) manifest(kind string) *tree.Node {
 	}
 	for i := range count {
 		k := m.IntN(len(names))
-		v := tree.Obj("name", names[k], "served", i == 0 || m.Chance(70), "storage", i == 0)
+		v := jsontree.Obj("name", names[k], "served", i == 0 || m.Chance(70), "storage", i == 0)
 		names = slices.Delete(names, k, k+1)
 		if !m.Chance(3) {
-			v.Set("schema", tree.Obj("openAPIV3Schema", m.schema()))
+			v.Set("schema", jsontree.Obj("openAPIV3Schema", m.schema()))
 		}
 		m.subresources(v)
 		list.Items = append(list.Items, v)
 	}
 	spec.Set("versions", list)
-	return tree.Obj("apiVersion", "apiextensions.k8s.io/v1", "kind", "CustomResourceDefinition",
-		"metadata", tree.Obj("name", plural+"."+m.group, "annotations", tree.Obj("api-approved.kubernetes.io", "https://github.com/kubernetes/kubernetes/pull/1")), "spec", spec)
+	return jsontree.Obj("apiVersion", "apiextensions.k8s.io/v1", "kind", "CustomResourceDefinition",
+		"metadata", jsontree.Obj("name", plural+"."+m.group, "annotations", jsontree.Obj("api-approved.kubernetes.io", "https://github.com/kubernetes/kubernetes/pull/1")), "spec", spec)
 }
 
-func (m *maker) subresources(v *tree.Node) {
-	subresources := tree.Obj()
+func (m *maker) subresources(v *jsontree.Node) {
+	subresources := jsontree.Obj()
 	if m.Chance(40) {
-		subresources.Set("status", tree.Obj())
+		subresources.Set("status", jsontree.Obj())
 	}
 	if m.Chance(30) {
-		subresources.Set("scale", tree.Obj("specReplicasPath", ".spec.replicas", "statusReplicasPath", ".status.replicas"))
+		subresources.Set("scale", jsontree.Obj("specReplicasPath", ".spec.replicas", "statusReplicasPath", ".status.replicas"))
 	}
 	if m.Chance(60) {
 		v.Set("subresources", subresources)
 	}
 	if m.Chance(12) {
-		list := tree.Arr()
+		list := jsontree.Arr()
 		for range m.Between(1, 3) {
-			list.Items = append(list.Items, tree.Obj("jsonPath", generate.Pick(m.Rand, fields)))
+			list.Items = append(list.Items, jsontree.Obj("jsonPath", generate.Pick(m.Rand, fields)))
 		}
 		v.Set("selectableFields", list)
 	}
 }
 
 // schema returns a root schema, its own or that of a generator of whole CRDs.
-func (m *maker) schema() *tree.Node {
+func (m *maker) schema() *jsontree.Node {
 	var manifest []byte
 	switch k := m.IntN(100); {
 	case k < 35:
@@ -107,12 +107,12 @@ func (m *maker) schema() *tree.Node {
 	default:
 		manifest = m.real.Definition(m.IntN(m.real.Definitions())).CRD
 	}
-	crd, err := tree.Parse(manifest)
+	crd, err := jsontree.Parse(manifest)
 	if err != nil {
 		return m.root()
 	}
 	if versions := crd.At("spec", "versions"); versions != nil && len(versions.Items) > 0 {
-		if s := generate.Pick(m.Rand, versions.Items).At("schema", "openAPIV3Schema"); s != nil && s.Kind == tree.Object {
+		if s := generate.Pick(m.Rand, versions.Items).At("schema", "openAPIV3Schema"); s != nil && s.Kind == jsontree.Object {
 			return s
 		}
 	}
@@ -121,7 +121,7 @@ func (m *maker) schema() *tree.Node {
 
 // root returns a root schema with what documents change: null, int-or-string, unknown fields, embedded resources, and
 // empty values.
-func (m *maker) root() *tree.Node {
+func (m *maker) root() *jsontree.Node {
 	s := m.place(4)
 	s.Set("type", "object")
 	for _, k := range []string{"nullable", "default", "x-kubernetes-int-or-string", "items", "x-kubernetes-embedded-resource", "anyOf", "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "additionalProperties"} {
@@ -132,8 +132,8 @@ func (m *maker) root() *tree.Node {
 	return s
 }
 
-func (m *maker) place(depth int) *tree.Node {
-	s := tree.Obj()
+func (m *maker) place(depth int) *jsontree.Node {
+	s := jsontree.Obj()
 	kind := m.IntN(10)
 	if depth == 0 {
 		kind = 4 + m.IntN(6)
@@ -148,7 +148,7 @@ func (m *maker) place(depth int) *tree.Node {
 		if depth > 0 {
 			s.Set("items", m.place(depth-1))
 		} else {
-			s.Set("items", tree.Obj("type", "string"))
+			s.Set("items", jsontree.Obj("type", "string"))
 		}
 	case 5:
 		m.intOrString(s)
@@ -173,16 +173,16 @@ func (m *maker) place(depth int) *tree.Node {
 	return s
 }
 
-func (m *maker) properties(depth int) *tree.Node {
-	p := tree.Obj()
+func (m *maker) properties(depth int) *jsontree.Node {
+	p := jsontree.Obj()
 	for range m.Between(0, 4) {
 		name := generate.Pick(m.Rand, []string{"a", "b", "spec", "status", "kind", "apiVersion", "metadata", "$ref", "x-y", "a<b", "é", "A", "items"})
 		s := m.place(max(depth, 0))
 		switch name {
 		case "kind", "apiVersion":
-			s = tree.Obj("type", "string", "description", "own", "enum", tree.Arr(tree.Str("x")))
+			s = jsontree.Obj("type", "string", "description", "own", "enum", jsontree.Arr(jsontree.Str("x")))
 		case "metadata":
-			s = tree.Obj("type", "object")
+			s = jsontree.Obj("type", "object")
 		}
 		p.Set(name, s)
 	}
@@ -190,28 +190,30 @@ func (m *maker) properties(depth int) *tree.Node {
 }
 
 // intOrString declares int-or-string in one of the allowed forms, or almost.
-func (m *maker) intOrString(s *tree.Node) {
+func (m *maker) intOrString(s *jsontree.Node) {
 	s.Set("x-kubernetes-int-or-string", true)
-	pattern := func() *tree.Node { return tree.Arr(tree.Obj("type", "integer"), tree.Obj("type", "string")) }
+	pattern := func() *jsontree.Node {
+		return jsontree.Arr(jsontree.Obj("type", "integer"), jsontree.Obj("type", "string"))
+	}
 	switch m.IntN(7) {
 	case 0:
 		s.Set("anyOf", pattern())
 	case 1:
-		s.Set("allOf", tree.Arr(tree.Obj("anyOf", pattern()), tree.Obj("pattern", "^a")))
+		s.Set("allOf", jsontree.Arr(jsontree.Obj("anyOf", pattern()), jsontree.Obj("pattern", "^a")))
 	case 2:
-		s.Set("anyOf", tree.Arr(tree.Obj("pattern", "^a"), tree.Obj("maximum", tree.Int(5))))
+		s.Set("anyOf", jsontree.Arr(jsontree.Obj("pattern", "^a"), jsontree.Obj("maximum", jsontree.Int(5))))
 	case 3:
-		s.Set("anyOf", tree.Arr(tree.Obj("minimum", tree.Int(0)))).Set("allOf", tree.Arr(tree.Obj("maxLength", tree.Int(9))))
+		s.Set("anyOf", jsontree.Arr(jsontree.Obj("minimum", jsontree.Int(0)))).Set("allOf", jsontree.Arr(jsontree.Obj("maxLength", jsontree.Int(9))))
 	case 4:
-		s.Set("allOf", tree.Arr(tree.Obj("maxLength", tree.Int(9), "properties", tree.Obj())))
+		s.Set("allOf", jsontree.Arr(jsontree.Obj("maxLength", jsontree.Int(9), "properties", jsontree.Obj())))
 	case 5:
-		s.Set("anyOf", tree.Arr(tree.Obj("type", "integer", "required", tree.Arr()), tree.Obj("type", "string")))
+		s.Set("anyOf", jsontree.Arr(jsontree.Obj("type", "integer", "required", jsontree.Arr()), jsontree.Obj("type", "string")))
 	}
 }
 
 // keywords adds some keywords that describe or restrict a value, some with empty values.
-func (m *maker) keywords(s *tree.Node) {
-	values := func() *tree.Node { return generate.Any(m.Rand, 2) }
+func (m *maker) keywords(s *jsontree.Node) {
+	values := func() *jsontree.Node { return generate.Any(m.Rand, 2) }
 	typ, _ := s.Get("type").Text()
 	for range m.IntN(3) {
 		k := m.IntN(20)
@@ -226,39 +228,39 @@ func (m *maker) keywords(s *tree.Node) {
 		case 2:
 			s.Set("default", values())
 		case 3:
-			s.Set("example", generate.Pick(m.Rand, []*tree.Node{values(), tree.Obj(), tree.Arr(), tree.Str(""), tree.Null(), tree.Int(0), tree.Bool(false)}))
+			s.Set("example", generate.Pick(m.Rand, []*jsontree.Node{values(), jsontree.Obj(), jsontree.Arr(), jsontree.Str(""), jsontree.Null(), jsontree.Int(0), jsontree.Bool(false)}))
 		case 4:
-			s.Set("externalDocs", generate.Pick(m.Rand, []*tree.Node{tree.Obj(), tree.Obj("url", "https://x"), tree.Obj("description", "d", "url", "")}))
+			s.Set("externalDocs", generate.Pick(m.Rand, []*jsontree.Node{jsontree.Obj(), jsontree.Obj("url", "https://x"), jsontree.Obj("description", "d", "url", "")}))
 		case 5:
-			s.Set("enum", tree.Arr(values(), values()))
+			s.Set("enum", jsontree.Arr(values(), values()))
 		case 6:
-			s.Set("required", generate.Pick(m.Rand, []*tree.Node{tree.Arr(), tree.Arr(tree.Str("a")), tree.Arr(tree.Str("kind"), tree.Str("b"), tree.Str("a")), tree.Arr(tree.Str("apiVersion"))}))
+			s.Set("required", generate.Pick(m.Rand, []*jsontree.Node{jsontree.Arr(), jsontree.Arr(jsontree.Str("a")), jsontree.Arr(jsontree.Str("kind"), jsontree.Str("b"), jsontree.Str("a")), jsontree.Arr(jsontree.Str("apiVersion"))}))
 		case 7:
-			s.Set("maximum", tree.Raw(generate.Pick(m.Rand, []string{"1", "1.5", "1e21", "-0", "1e-7", "123456789012345678"})))
+			s.Set("maximum", jsontree.Raw(generate.Pick(m.Rand, []string{"1", "1.5", "1e21", "-0", "1e-7", "123456789012345678"})))
 		case 8:
-			s.Set("multipleOf", tree.Raw("0.1")).Set("exclusiveMaximum", m.Chance(50)).Set("minimum", tree.Raw("0"))
+			s.Set("multipleOf", jsontree.Raw("0.1")).Set("exclusiveMaximum", m.Chance(50)).Set("minimum", jsontree.Raw("0"))
 		case 9:
-			s.Set("maxLength", tree.Int(0)).Set("minItems", tree.Int(3))
+			s.Set("maxLength", jsontree.Int(0)).Set("minItems", jsontree.Int(3))
 		case 10:
 			s.Set("format", generate.Pick(m.Rand, []string{"int32", "date-time", "nonsense", ""}))
 		case 11:
 			s.Set("x-kubernetes-map-type", generate.Pick(m.Rand, []string{"atomic", "granular"}))
 		case 12:
-			s.Set("x-kubernetes-list-type", generate.Pick(m.Rand, []string{"atomic", "set", "map"})).Set("x-kubernetes-list-map-keys", tree.Arr(tree.Str("a")))
+			s.Set("x-kubernetes-list-type", generate.Pick(m.Rand, []string{"atomic", "set", "map"})).Set("x-kubernetes-list-map-keys", jsontree.Arr(jsontree.Str("a")))
 		case 13:
-			s.Set("x-kubernetes-validations", tree.Arr(tree.Obj("rule", "self == self", "message", "a<b", "reason", "FieldValueInvalid", "optionalOldSelf", m.Chance(50), "fieldPath", ".a")))
+			s.Set("x-kubernetes-validations", jsontree.Arr(jsontree.Obj("rule", "self == self", "message", "a<b", "reason", "FieldValueInvalid", "optionalOldSelf", m.Chance(50), "fieldPath", ".a")))
 		case 14:
-			s.Set("not", tree.Obj("enum", tree.Arr(values())))
+			s.Set("not", jsontree.Obj("enum", jsontree.Arr(values())))
 		case 15:
-			s.Set("oneOf", tree.Arr(tree.Obj("required", tree.Arr(tree.Str("a"))), tree.Obj("properties", tree.Obj("a", tree.Obj("maximum", tree.Int(1))), "example", tree.Str("x"))))
+			s.Set("oneOf", jsontree.Arr(jsontree.Obj("required", jsontree.Arr(jsontree.Str("a"))), jsontree.Obj("properties", jsontree.Obj("a", jsontree.Obj("maximum", jsontree.Int(1))), "example", jsontree.Str("x"))))
 		case 16:
-			s.Set("anyOf", tree.Arr(tree.Obj("items", tree.Obj("pattern", "x")), tree.Obj("additionalProperties", false, "not", tree.Obj("minLength", tree.Int(1)))))
+			s.Set("anyOf", jsontree.Arr(jsontree.Obj("items", jsontree.Obj("pattern", "x")), jsontree.Obj("additionalProperties", false, "not", jsontree.Obj("minLength", jsontree.Int(1)))))
 		case 17:
 			s.Set("pattern", generate.Pick(m.Rand, []string{"^a<b$", "\\d+", "^$"}))
 		case 18:
 			s.Set("additionalProperties", m.Chance(50))
 		case 19:
-			s.Set("uniqueItems", m.Chance(2)).Set("maxProperties", tree.Int(9))
+			s.Set("uniqueItems", m.Chance(2)).Set("maxProperties", jsontree.Int(9))
 		}
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
-	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
 // ratcheting creates each object of upstream's ratcheting test, and updates each object to each other object of its
@@ -25,7 +25,7 @@ func (p *promiser) ratcheting(c *corpus.Corpus) {
 			continue
 		}
 		all = append(all, b)
-		if doc, err := tree.Parse(crd.Doc); err == nil {
+		if doc, err := jsontree.Parse(crd.Doc); err == nil {
 			scopes[b], _ = doc.At("spec", "scope").Text()
 		}
 		for _, v := range crd.Versions {
@@ -35,11 +35,11 @@ func (p *promiser) ratcheting(c *corpus.Corpus) {
 	type object struct {
 		corpus.Object
 		version string
-		body    *tree.Node
+		body    *jsontree.Node
 	}
 	byKind := map[*both][]object{}
 	for _, o := range c.Ratcheting {
-		body, err := tree.Parse(o.Doc)
+		body, err := jsontree.Parse(o.Doc)
 		if err != nil {
 			continue
 		}
@@ -71,8 +71,8 @@ func (p *promiser) ratcheting(c *corpus.Corpus) {
 }
 
 // identify gives all objects the same name and stored metadata, so that each can be updated to each other.
-func identify(o *tree.Node, scope string) {
-	m := tree.Obj("name", "x", "uid", "1", "resourceVersion", "1", "generation", 1)
+func identify(o *jsontree.Node, scope string) {
+	m := jsontree.Obj("name", "x", "uid", "1", "resourceVersion", "1", "generation", 1)
 	if scope != "Cluster" {
 		m.Set("namespace", "default")
 	}

@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
-	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
 // suite is a file in the format that corpus/modules.go calls openshift.
@@ -62,17 +62,17 @@ func (p *promiser) suites(c *corpus.Corpus) {
 
 // definition finds the suite's CRD and removes its other versions. There is a CRD per set of features. Cases that need
 // features use the set that contains all of them.
-func (s *suite) definition(c *corpus.Corpus, module string) *tree.Node {
+func (s *suite) definition(c *corpus.Corpus, module string) *jsontree.Node {
 	set := "Default"
 	if len(s.FeatureGates) > 0 {
 		set = "CustomNoUpgrade"
 	}
-	var found *tree.Node
+	var found *jsontree.Node
 	for _, crd := range c.CRDs {
 		if crd.Module != module || crd.Name != s.CRDName {
 			continue
 		}
-		n, err := tree.Parse(crd.Doc)
+		n, err := jsontree.Parse(crd.Doc)
 		if err != nil {
 			continue
 		}
@@ -86,7 +86,7 @@ func (s *suite) definition(c *corpus.Corpus, module string) *tree.Node {
 	}
 	for _, v := range found.At("spec", "versions").GetItems() {
 		if name, _ := v.Get("name").Text(); name == s.Version || s.Version == "" {
-			found.Get("spec").Set("versions", tree.Arr(v.Set("storage", true).Set("served", true)))
+			found.Get("spec").Set("versions", jsontree.Arr(v.Set("storage", true).Set("served", true)))
 			break
 		}
 	}
@@ -95,18 +95,18 @@ func (s *suite) definition(c *corpus.Corpus, module string) *tree.Node {
 }
 
 // object decodes a manifest of a case and sets its name.
-func object(text string) (*tree.Node, error) {
+func object(text string) (*jsontree.Node, error) {
 	doc, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
 		return nil, err
 	}
-	o, err := tree.Parse(doc)
+	o, err := jsontree.Parse(doc)
 	if err != nil {
 		return nil, err
 	}
 	m := o.Get("metadata")
 	if m == nil {
-		m = tree.Obj()
+		m = jsontree.Obj()
 		o.Set("metadata", m)
 	}
 	m.Set("name", "x").Set("namespace", "default")
@@ -114,7 +114,7 @@ func object(text string) (*tree.Node, error) {
 }
 
 // create runs a case that creates an object.
-func (s *suite) create(b *both, _ *tree.Node, k suiteCase) {
+func (s *suite) create(b *both, _ *jsontree.Node, k suiteCase) {
 	o, err := object(k.Initial)
 	if err != nil {
 		b.expect(k.Name+": "+err.Error(), false, oracle.Answer{})
@@ -148,7 +148,7 @@ func sameBody(manifest string, object []byte) bool {
 
 // update runs a case that changes an object. The object is created, possibly with another CRD, and gets its status.
 // Then the object is updated, then its status.
-func (s *suite) update(b *both, crd *tree.Node, k suiteCase) {
+func (s *suite) update(b *both, crd *jsontree.Node, k suiteCase) {
 	first, err := object(k.Initial)
 	if err != nil {
 		b.expect(k.Name+": "+err.Error(), false, oracle.Answer{})
@@ -195,7 +195,7 @@ func (s *suite) update(b *both, crd *tree.Node, k suiteCase) {
 
 // asStored adds the metadata of a stored object.
 func asStored(doc []byte) []byte {
-	o, err := tree.Parse(doc)
+	o, err := jsontree.Parse(doc)
 	if err != nil || o.Get("metadata") == nil {
 		return doc
 	}
@@ -204,14 +204,14 @@ func asStored(doc []byte) []byte {
 }
 
 // apply applies one operation of a JSON patch.
-func apply(doc *tree.Node, op, path string, value any) error {
+func apply(doc *jsontree.Node, op, path string, value any) error {
 	steps := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	at := doc
 	for i, step := range steps {
 		step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
 		last := i == len(steps)-1
 		index := -1
-		if at.Kind == tree.Array {
+		if at.Kind == jsontree.Array {
 			n, err := strconv.Atoi(step)
 			if err != nil || n < 0 || n >= len(at.Items) {
 				return fmt.Errorf("patch: %s is not there", path)
@@ -225,14 +225,14 @@ func apply(doc *tree.Node, op, path string, value any) error {
 			}
 		}
 		switch {
-		case last && op == "add" && at.Kind == tree.Object:
-			at.Set(step, tree.From(value))
+		case last && op == "add" && at.Kind == jsontree.Object:
+			at.Set(step, jsontree.From(value))
 		case index < 0:
 			return fmt.Errorf("patch: %s is not there", path)
 		case last && op == "remove":
 			at.RemoveChild(index)
 		case last && op == "replace":
-			at.SetChild(index, tree.From(value))
+			at.SetChild(index, jsontree.From(value))
 		case last:
 			return fmt.Errorf("patch: operation %s", op)
 		default:

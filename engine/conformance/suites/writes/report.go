@@ -9,9 +9,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/crdeval/crdeval/engine/conformance/jsontree"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
 	"github.com/crdeval/crdeval/engine/conformance/shrink"
-	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
 // Golden is a reproducer in a file: a case and upstream's answer. A test runs the files in testdata/golden.
@@ -136,7 +136,7 @@ func (p *reporter) print(d *Disagreement, file string) {
 
 // schemaOf shortens a generated manifest to its relevant part.
 func schemaOf(crd []byte) string {
-	n, err := tree.Parse(crd)
+	n, err := jsontree.Parse(crd)
 	if err != nil {
 		return string(crd)
 	}
@@ -184,21 +184,21 @@ func (p *reporter) write(d *Disagreement, n int) (string, error) {
 func (p *reporter) shrink(d *Disagreement) *Disagreement {
 	best := d
 	sig := signature(d)
-	crd, err := tree.Parse(d.CRD)
+	crd, err := jsontree.Parse(d.CRD)
 	if err != nil {
 		return d
 	}
-	var body, old, previous *tree.Node
+	var body, old, previous *jsontree.Node
 	if d.Previous != nil {
-		if previous, err = tree.Parse(d.Previous.Manifest); err != nil {
+		if previous, err = jsontree.Parse(d.Previous.Manifest); err != nil {
 			previous = nil
 		}
 	}
 	if d.Request != nil {
-		if body, err = tree.Parse(d.Request.Body); err != nil || string(body.JSON()) != string(d.Request.Body) && d.Request.YAML {
+		if body, err = jsontree.Parse(d.Request.Body); err != nil || string(body.JSON()) != string(d.Request.Body) && d.Request.YAML {
 			body = nil
 		}
-		if old, err = tree.Parse(d.Request.Old); err != nil {
+		if old, err = jsontree.Parse(d.Request.Old); err != nil {
 			old = nil
 		}
 	}

@@ -1,8 +1,8 @@
-// Package tree is the JSON tree of generators, mutators and the shrinker. Members keep their order, duplicate keys are
+// Package jsontree is the JSON tree of generators, mutators and the shrinker. Members keep their order, duplicate keys are
 // allowed, and scalars are literals, so that 1.0, 1e400, a lone surrogate or invalid UTF-8 are preserved.
 //
 // It deliberately does not use the engine's tree: a test that uses the parser under test cannot see its errors.
-package tree
+package jsontree
 
 import (
 	"bytes"
