@@ -26,7 +26,6 @@ var rank = map[string]int{
 	"engine/internal/format":     1,
 	"engine/internal/sample":     3,
 	"engine/internal/metadata":   3,
-	"engine/internal/typed":      2,
 	"engine/internal/closure":    2,
 	"engine/internal/rule":       5,
 	"engine/internal/plan":       6,

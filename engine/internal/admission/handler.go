@@ -14,7 +14,6 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/internal/tree"
-	"github.com/crdeval/crdeval/engine/internal/typed"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 )
 
@@ -140,7 +139,7 @@ func (p *pass) requireMetadata() (rejected bool) {
 		return false
 	}
 	p.reject(rejectionOf(apierrors.NewInternalError(errors.New("system metadata was not initialized"))),
-		p.about(violation.Decode, typed.WrongType("object", p.d.Nodes[meta].Kind), "metadata"))
+		p.about(violation.Decode, violation.WrongType("object", p.d.Nodes[meta].Kind), "metadata"))
 	return true
 }
 

@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/tree"
-	"github.com/crdeval/crdeval/engine/internal/typed"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 )
 
@@ -108,7 +107,7 @@ func SyntaxReason(err error) violation.Violation {
 func (p *pass) typeMetaReasons(cause *Rejection) (list []violation.Violation) {
 	d := p.d
 	if kind := d.Nodes[p.root].Kind; kind != tree.Object {
-		v := violation.Reason(violation.Decode, violation.TypeDecode, "", typed.WrongType("object", kind), nil)
+		v := violation.Reason(violation.Decode, violation.TypeDecode, "", violation.WrongType("object", kind), nil)
 		v.Node = p.root
 		return append(list, v)
 	}
@@ -119,7 +118,7 @@ func (p *pass) typeMetaReasons(cause *Rejection) (list []violation.Violation) {
 		case c == 0 || kind == tree.String && d.Str(c) == "":
 			v = violation.Reason(violation.Decode, violation.TypeDecode, key, "must be set", at)
 		case kind != tree.String:
-			v = violation.Reason(violation.Decode, violation.TypeDecode, key, typed.WrongType("string", kind), at)
+			v = violation.Reason(violation.Decode, violation.TypeDecode, key, violation.WrongType("string", kind), at)
 			v.Want = "string"
 		case key == "apiVersion" && strings.Count(d.Str(c), "/") > 1:
 			v = violation.Reason(violation.Decode, violation.TypeDecode, key, "must be GROUP/VERSION", at)
@@ -147,7 +146,7 @@ func (p *pass) otherVersionReason(want string) violation.Violation {
 
 // malformed returns the reasons of metadata that cannot be decoded. at is its path. cause is upstream's.
 func (p *pass) malformed(meta uint32, at tree.Path, cause error) []violation.Violation {
-	list := typed.Mismatches(p.d, meta, at, reflect.TypeFor[metav1.ObjectMeta]())
+	list := violation.Mismatches(p.d, meta, at, reflect.TypeFor[metav1.ObjectMeta]())
 	if len(list) == 0 {
 		text := violation.Shorten(cause.Error(), longestReason)
 		v := violation.Reason(violation.Decode, violation.TypeDecode, at.Bracketed(), text, at)

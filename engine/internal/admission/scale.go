@@ -32,7 +32,6 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/internal/tree"
-	"github.com/crdeval/crdeval/engine/internal/typed"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 )
 
@@ -301,7 +300,7 @@ func (p *pass) scaleReasons(cause error) []violation.Violation {
 	if err != nil {
 		return []violation.Violation{SyntaxReason(err)}
 	}
-	list := typed.Mismatches(b.d, b.root, nil, reflect.TypeFor[autoscalingv1.Scale]())
+	list := violation.Mismatches(b.d, b.root, nil, reflect.TypeFor[autoscalingv1.Scale]())
 	for _, want := range [...]struct{ key, text string }{
 		{"apiVersion", scaleKind.GroupVersion().String()}, {"kind", scaleKind.Kind},
 	} {

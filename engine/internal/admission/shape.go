@@ -12,7 +12,6 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/tree"
-	"github.com/crdeval/crdeval/engine/internal/typed"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 )
 
@@ -99,7 +98,7 @@ func (p *pass) malformedEmbedded(found *violation.Violation) []violation.Violati
 	if found.Path[len(found.Path)-1] == tree.Name("metadata") {
 		return p.malformed(found.Node, found.Path, found.Error)
 	}
-	text := typed.WrongType("string", p.d.Nodes[found.Node].Kind)
+	text := violation.WrongType("string", p.d.Nodes[found.Node].Kind)
 	v := violation.Reason(violation.Decode, violation.TypeDecode, found.Field, text, found.Path)
 	v.Node, v.Want = found.Node, "string"
 	return []violation.Violation{v}

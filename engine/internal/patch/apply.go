@@ -24,7 +24,6 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/tree"
-	"github.com/crdeval/crdeval/engine/internal/typed"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 )
 
@@ -152,7 +151,7 @@ func (p Document) Mismatches() []violation.Violation {
 	if p.Type == JSON {
 		of = reflect.TypeFor[[]jsonPatchOp]()
 	}
-	return typed.Mismatches(p.Doc, p.Root, nil, of)
+	return violation.Mismatches(p.Doc, p.Root, nil, of)
 }
 
 // Decode decodes a patch as API servers do for field validation. It returns the errors of strict decoding about the

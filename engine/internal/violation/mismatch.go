@@ -1,6 +1,4 @@
-// Package typed finds the values of a document that a Go type cannot hold, such as a number as the value of a label.
-// encoding/json reports only the first one, without its place.
-package typed
+package violation
 
 import (
 	"encoding/json"
@@ -11,23 +9,23 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/crdeval/crdeval/engine/internal/tree"
-	"github.com/crdeval/crdeval/engine/internal/violation"
 )
 
-// most is the highest number of violations that are returned.
-const most = 100
+// mostMismatches is the highest number of violations that Mismatches returns.
+const mostMismatches = 100
 
-// Mismatches returns a violation for each value that a type cannot hold, in document order. at is the path of the node.
-// It does not look below a value of the wrong type.
-func Mismatches(d *tree.Doc, node uint32, at tree.Path, of reflect.Type) []violation.Violation {
-	w := walker{d: d}
+// Mismatches returns a violation for each value that a Go type cannot hold, such as a number as the value of a label, in
+// document order. at is the path of the node. It does not look below a value of the wrong type. encoding/json reports
+// only the first one, without its place.
+func Mismatches(d *tree.Doc, node uint32, at tree.Path, of reflect.Type) []Violation {
+	w := typeWalk{d: d}
 	w.walk(node, at, of)
 	return w.found
 }
 
-type walker struct {
+type typeWalk struct {
 	d     *tree.Doc
-	found []violation.Violation
+	found []Violation
 }
 
 var (
@@ -37,12 +35,12 @@ var (
 	}
 )
 
-func (w *walker) walk(node uint32, at tree.Path, of reflect.Type) {
+func (w *typeWalk) walk(node uint32, at tree.Path, of reflect.Type) {
 	for of.Kind() == reflect.Pointer {
 		of = of.Elem()
 	}
 	kind := w.d.Nodes[node].Kind
-	if len(w.found) == most || kind == tree.Null && !reflect.PointerTo(of).Implements(unmarshaler) {
+	if len(w.found) == mostMismatches || kind == tree.Null && !reflect.PointerTo(of).Implements(unmarshaler) {
 		return
 	}
 	switch {
@@ -94,7 +92,7 @@ func member(of reflect.Type, name string) reflect.Type {
 }
 
 // is reports whether a node is of a kind, and reports a mismatch if not.
-func (w *walker) is(want tree.Kind, node uint32, at tree.Path) bool {
+func (w *typeWalk) is(want tree.Kind, node uint32, at tree.Path) bool {
 	if w.d.Nodes[node].Kind == want {
 		return true
 	}
@@ -103,7 +101,7 @@ func (w *walker) is(want tree.Kind, node uint32, at tree.Path) bool {
 }
 
 // leaf decodes a value to find out whether its type can hold it.
-func (w *walker) leaf(node uint32, at tree.Path, of reflect.Type) {
+func (w *typeWalk) leaf(node uint32, at tree.Path, of reflect.Type) {
 	kind, want := w.d.Nodes[node].Kind, wantOf(of)
 	isBoolean := kind == tree.True || kind == tree.False
 	if kind == tree.String && of.Kind() == reflect.String || isBoolean && want == "boolean" {
@@ -141,7 +139,7 @@ func wantOf(of reflect.Type) string {
 	return ""
 }
 
-func (w *walker) add(node uint32, at tree.Path, want, detail string) {
+func (w *typeWalk) add(node uint32, at tree.Path, want, detail string) {
 	if detail == "" {
 		detail = WrongType(want, w.d.Nodes[node].Kind)
 	}
@@ -149,7 +147,7 @@ func (w *walker) add(node uint32, at tree.Path, want, detail string) {
 	if len(at) > 0 {
 		name = at.Bracketed()
 	}
-	v := violation.Reason(violation.Decode, violation.TypeDecode, name, detail, at)
+	v := Reason(Decode, TypeDecode, name, detail, at)
 	v.Node, v.Want = node, want
 	switch w.d.Nodes[node].Kind {
 	case tree.Array, tree.Object:
