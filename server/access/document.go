@@ -10,7 +10,7 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
-	"github.com/crdeval/crdeval/server/size"
+	"github.com/crdeval/crdeval/server/settings"
 )
 
 // node is a value in the access file. The zero value is that of a missing field.
@@ -140,7 +140,7 @@ func (n node) bytes() int64 {
 	if n.Node == nil {
 		return 0
 	}
-	var bytes size.Bytes
+	var bytes settings.Bytes
 	if err := bytes.UnmarshalText([]byte(n.Value)); err != nil {
 		n.wrong("%v", err)
 	} else if bytes < 1 {

@@ -13,7 +13,7 @@ import (
 	"github.com/crdeval/crdeval/server/access"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/conversion"
-	"github.com/crdeval/crdeval/server/size"
+	"github.com/crdeval/crdeval/server/settings"
 	"github.com/crdeval/crdeval/server/transport"
 )
 
@@ -77,17 +77,17 @@ type Config struct {
 	ConversionKey      string            `help:"PEM file with the private key of the client certificate." placeholder:"FILE" group:"Conversion"`
 	ConversionTimeout  time.Duration     `default:"30s" help:"Maximum time for a call of a conversion webhook." group:"Conversion"`
 
-	Memory      Bytes         `default:"0" help:"Memory limit of the process, at least 64MiB. The defaults of other limits derive from it (docs/operations.md). 0: five quarters of GOMEMLIMIT if that is set, else the limit of the container, else the memory of the machine." group:"Resources"`
-	CacheBytes  Bytes         `default:"0" help:"Memory limit for compiled CRDs. The least recently used ones are evicted and compiled again when needed. At most three quarters of --memory. 0: a quarter of --memory, at most 256MiB." group:"Resources"`
-	MaxInFlight int           `default:"1024" help:"Maximum number of calls in flight over gRPC and REST, including calls that wait for clients, webhooks or the store. Further calls are rejected with OVERLOADED. A quarter of them, at most 64, can be streams. Calls that use CPU have an additional limit, which adapts to the load. 0: unlimited, with at most 64 streams." group:"Resources"`
-	MaxItemTime time.Duration `default:"5s" help:"Maximum time for which an item, table, explanation or Scale uses a CPU. Compilations of CRDs and OpenAPI documents may take 12 times as long. Time in which the work waits for other work or for a webhook does not count. 0: unlimited." group:"Resources"`
+	Memory      settings.Bytes `default:"0" help:"Memory limit of the process, at least 64MiB. The defaults of other limits derive from it (docs/operations.md). 0: five quarters of GOMEMLIMIT if that is set, else the limit of the container, else the memory of the machine." group:"Resources"`
+	CacheBytes  settings.Bytes `default:"0" help:"Memory limit for compiled CRDs. The least recently used ones are evicted and compiled again when needed. At most three quarters of --memory. 0: a quarter of --memory, at most 256MiB." group:"Resources"`
+	MaxInFlight int            `default:"1024" help:"Maximum number of calls in flight over gRPC and REST, including calls that wait for clients, webhooks or the store. Further calls are rejected with OVERLOADED. A quarter of them, at most 64, can be streams. Calls that use CPU have an additional limit, which adapts to the load. 0: unlimited, with at most 64 streams." group:"Resources"`
+	MaxItemTime time.Duration  `default:"5s" help:"Maximum time for which an item, table, explanation or Scale uses a CPU. Compilations of CRDs and OpenAPI documents may take 12 times as long. Time in which the work waits for other work or for a webhook does not count. 0: unlimited." group:"Resources"`
 
-	MaxMessageBytes  Bytes `default:"0" help:"Maximum size of a request or response. 0: a sixteenth of --memory, at most 64MiB, and at least --max-document-bytes." group:"Limits"`
-	MaxBatchItems    int   `default:"1000" help:"Maximum number of items of an evaluation call." group:"Limits"`
-	MaxDocumentBytes Bytes `default:"3MiB" help:"Maximum size of a document or CRD." group:"Limits"`
-	MaxDocumentDepth int   `default:"10000" help:"Maximum nesting depth of a document." group:"Limits"`
-	MaxAliasFactor   int   `default:"10" help:"Maximum size of a YAML document with expanded aliases, as a multiple of its own size. Applies above --max-alias-bytes." group:"Limits"`
-	MaxAliasBytes    Bytes `default:"3MiB" help:"Size of a YAML document with expanded aliases up to which --max-alias-factor does not apply." group:"Limits"`
+	MaxMessageBytes  settings.Bytes `default:"0" help:"Maximum size of a request or response. 0: a sixteenth of --memory, at most 64MiB, and at least --max-document-bytes." group:"Limits"`
+	MaxBatchItems    int            `default:"1000" help:"Maximum number of items of an evaluation call." group:"Limits"`
+	MaxDocumentBytes settings.Bytes `default:"3MiB" help:"Maximum size of a document or CRD." group:"Limits"`
+	MaxDocumentDepth int            `default:"10000" help:"Maximum nesting depth of a document." group:"Limits"`
+	MaxAliasFactor   int            `default:"10" help:"Maximum size of a YAML document with expanded aliases, as a multiple of its own size. Applies above --max-alias-bytes." group:"Limits"`
+	MaxAliasBytes    settings.Bytes `default:"3MiB" help:"Size of a YAML document with expanded aliases up to which --max-alias-factor does not apply." group:"Limits"`
 
 	DrainDelay   time.Duration `default:"0s" help:"Time after SIGTERM in which the server reports that it is not ready, but still accepts calls, so that load balancers can react." group:"Shutdown"`
 	DrainTimeout time.Duration `default:"20s" help:"Maximum time to wait for calls in flight after --drain-delay. Calls that still run are aborted." group:"Shutdown"`
@@ -250,13 +250,3 @@ func (c *Config) maxConversions() int {
 	}
 	return min(max(c.MaxInFlight/2, 1), conversion.DefaultMaxCalls)
 }
-
-// Bytes is a size in bytes. Flags can write it with a unit.
-type Bytes = size.Bytes
-
-// Units of Bytes.
-const (
-	KiB = size.KiB
-	MiB = size.MiB
-	GiB = size.GiB
-)

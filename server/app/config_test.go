@@ -20,7 +20,7 @@ func TestDefaults(t *testing.T) {
 	if err := c.Validate(); err != nil {
 		t.Error(err)
 	}
-	if c.Memory != 0 || c.CacheBytes != 0 || c.MaxMessageBytes != 0 || c.MaxDocumentBytes != 3*MiB || c.MaxBatchItems != 1000 || c.MaxDocumentDepth != 10000 ||
+	if c.Memory != 0 || c.CacheBytes != 0 || c.MaxMessageBytes != 0 || c.MaxDocumentBytes != 3*settings.MiB || c.MaxBatchItems != 1000 || c.MaxDocumentDepth != 10000 ||
 		fmt.Sprint(c.GRPCAddress, c.HTTPAddress) != "[localhost:9090] [localhost:8080]" || c.Store != StoreBolt {
 		t.Errorf("%+v", c)
 	}
@@ -166,7 +166,7 @@ func TestAllErrorsAtOnce(t *testing.T) {
 	}
 	c.GRPCAddress, c.HTTPAddress, c.MetricsAddress = []string{"nowhere"}, []string{"unix://relative"}, "x"
 	c.TLSClientCA = "ca.pem"
-	c.MaxBatchItems, c.MaxInFlight, c.CacheBytes, c.MaxMessageBytes = 0, -1, -1, 4*GiB
+	c.MaxBatchItems, c.MaxInFlight, c.CacheBytes, c.MaxMessageBytes = 0, -1, -1, 4*settings.GiB
 	c.DrainTimeout = -1
 	err = c.Validate()
 	for _, want := range []string{
@@ -255,24 +255,24 @@ func TestEtcdFiles(t *testing.T) {
 
 // TestDerivedLimits covers the limits that derive from --memory, and explicit ones.
 func TestDerivedLimits(t *testing.T) {
-	for flags, want := range map[string][5]Bytes{ // cache, message, ledger, connections, watches
-		"--memory=64MiB":                         {16 * MiB, 4 * MiB, 18 * MiB, 128, 256},
-		"--memory=512MiB":                        {128 * MiB, 32 * MiB, 144 * MiB, 1024, 2048},
-		"--memory=16GiB":                         {256 * MiB, 64 * MiB, 6048 * MiB, maxConnections, maxWatches},
-		"--memory=512MiB --cache-bytes=32MiB":    {32 * MiB, 32 * MiB, 180 * MiB, 1024, 2048},
-		"--memory=1GiB --max-message-bytes=8MiB": {256 * MiB, 8 * MiB, 288 * MiB, 2048, 4096},
+	for flags, want := range map[string][5]settings.Bytes{ // cache, message, ledger, connections, watches
+		"--memory=64MiB":                         {16 * settings.MiB, 4 * settings.MiB, 18 * settings.MiB, 128, 256},
+		"--memory=512MiB":                        {128 * settings.MiB, 32 * settings.MiB, 144 * settings.MiB, 1024, 2048},
+		"--memory=16GiB":                         {256 * settings.MiB, 64 * settings.MiB, 6048 * settings.MiB, maxConnections, maxWatches},
+		"--memory=512MiB --cache-bytes=32MiB":    {32 * settings.MiB, 32 * settings.MiB, 180 * settings.MiB, 1024, 2048},
+		"--memory=1GiB --max-message-bytes=8MiB": {256 * settings.MiB, 8 * settings.MiB, 288 * settings.MiB, 2048, 4096},
 	} {
 		c, err := Defaults(strings.Fields(flags)...)
 		if err != nil || c.Validate() != nil {
 			t.Fatal(flags, err, c.Validate())
 		}
 		c = c.withMemory()
-		got := [5]Bytes{c.CacheBytes, c.MaxMessageBytes, Bytes(c.callBytes()), Bytes(c.maxConnections()), Bytes(c.limits().MaxWatches)}
+		got := [5]settings.Bytes{c.CacheBytes, c.MaxMessageBytes, settings.Bytes(c.callBytes()), settings.Bytes(c.maxConnections()), settings.Bytes(c.limits().MaxWatches)}
 		if got != want {
 			t.Errorf("%s: %v, want %v", flags, got, want)
 		}
 	}
-	if c, _ := Defaults(); c.withMemory().Memory < 64*MiB {
+	if c, _ := Defaults(); c.withMemory().Memory < 64*settings.MiB {
 		t.Errorf("the default of --memory is %v", c.withMemory().Memory)
 	}
 	for flags, want := range map[string]string{

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/server/memory"
+	"github.com/crdeval/crdeval/server/settings"
 )
 
 // Parts of --memory. The memory limit of Go leaves a fifth for the binary, and for allocations before a collection
@@ -25,11 +26,11 @@ const (
 )
 
 // memoryOf returns the memory that the process may use by default: from GOMEMLIMIT, the container or the machine.
-func memoryOf(goLimit int64) Bytes {
+func memoryOf(goLimit int64) settings.Bytes {
 	if goLimit < math.MaxInt64 && os.Getenv("GOMEMLIMIT") != "" {
-		return Bytes(goLimit / (goLimitPart - 1) * goLimitPart)
+		return settings.Bytes(goLimit / (goLimitPart - 1) * goLimitPart)
 	}
-	return Bytes(memory.Available())
+	return settings.Bytes(memory.Available())
 }
 
 // withMemory returns the configuration with all limits that derive from --memory.
@@ -38,10 +39,10 @@ func (c Config) withMemory() Config {
 		c.Memory = memoryOf(debug.SetMemoryLimit(-1))
 	}
 	if c.CacheBytes == 0 {
-		c.CacheBytes = min(256*MiB, c.Memory/cachePart)
+		c.CacheBytes = min(256*settings.MiB, c.Memory/cachePart)
 	}
 	if c.MaxMessageBytes == 0 {
-		c.MaxMessageBytes = max(min(64*MiB, c.Memory/messagePart), c.MaxDocumentBytes)
+		c.MaxMessageBytes = max(min(64*settings.MiB, c.Memory/messagePart), c.MaxDocumentBytes)
 	}
 	return c
 }
@@ -59,7 +60,7 @@ func (c *Config) maxWatches() int { return int(min(c.Memory/bytesPerWatch, maxWa
 
 // checkMemory reports contradictions of --memory and other limits.
 func (c *Config) checkMemory(wrong func(flag, format string, args ...any)) {
-	const least = 64 * MiB
+	const least = 64 * settings.MiB
 	if c.CacheBytes < 0 {
 		wrong("cache-bytes", "%d is negative", c.CacheBytes)
 	}

@@ -136,7 +136,7 @@ func (p pod) checkServer(t *testing.T, c corev1.Container) {
 	if c.Resources.Limits.Memory().IsZero() {
 		t.Errorf("%s: no memory limit, from which crdeval derives its own limits", c.Name)
 	}
-	checkMemory(t, c, config, app.Bytes(c.Resources.Limits.Memory().Value()))
+	checkMemory(t, c, config, settings.Bytes(c.Resources.Limits.Memory().Value()))
 	grace := p.spec.TerminationGracePeriodSeconds
 	if need := config.DrainDelay + config.DrainTimeout; grace == nil || float64(*grace) <= need.Seconds() {
 		t.Errorf("%s: the grace period %v is not longer than draining, %v", p.name, grace, need)
@@ -145,7 +145,7 @@ func (p pod) checkServer(t *testing.T, c corev1.Container) {
 
 // checkMemory checks that the server does not use more memory than the limit of its container or unit. GOMEMLIMIT is
 // not accepted: the server would derive --memory from it, and not from the limit.
-func checkMemory(t *testing.T, c corev1.Container, config app.Config, limit app.Bytes) {
+func checkMemory(t *testing.T, c corev1.Container, config app.Config, limit settings.Bytes) {
 	t.Helper()
 	if config.Memory > limit {
 		t.Errorf("%s: --memory=%v exceeds the limit %v", c.Name, config.Memory, limit)

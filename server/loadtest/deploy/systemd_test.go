@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/crdeval/crdeval/server/app"
+	"github.com/crdeval/crdeval/server/settings"
 )
 
 // unit returns the settings of deploy/crdeval.service, the last one of each name.
@@ -48,7 +49,7 @@ func TestUnit(t *testing.T) {
 	if err != nil || stop <= config.DrainDelay+config.DrainTimeout {
 		t.Errorf("TimeoutStopSec=%v does not exceed the time for draining: %v", stop, err)
 	}
-	var limit app.Bytes
+	var limit settings.Bytes
 	if err := limit.UnmarshalText([]byte(u["MemoryMax"] + "i")); err != nil {
 		t.Errorf("MemoryMax=%s: %v", u["MemoryMax"], err)
 	}

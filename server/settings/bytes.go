@@ -1,5 +1,4 @@
-// Package size parses and prints sizes in bytes with units, for flags and files.
-package size
+package settings
 
 import (
 	"fmt"
