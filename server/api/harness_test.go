@@ -29,7 +29,6 @@ import (
 	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/gateway"
 	"github.com/crdeval/crdeval/server/registry"
-	"github.com/crdeval/crdeval/server/registry/memory"
 	"github.com/crdeval/crdeval/server/transport/inprocess"
 )
 
@@ -67,7 +66,7 @@ func startWith(t testing.TB, wrap func(api.Registry) api.Registry, configure fun
 	ctx := context.Background()
 	log := slog.New(slog.DiscardHandler)
 	programs := cache.New(cache.Options[string, *engine.Definition]{MaxBytes: 64 << 20, Weigh: (*engine.Definition).Size})
-	store := memory.New()
+	store := registry.NewMemoryStore()
 	inMemory, err := registry.New(ctx, store, registry.Options{Programs: programs, Log: log})
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,6 @@ import (
 	"github.com/crdeval/crdeval/server/registry"
 	"github.com/crdeval/crdeval/server/registry/bolt"
 	"github.com/crdeval/crdeval/server/registry/etcd"
-	"github.com/crdeval/crdeval/server/registry/memory"
 )
 
 // checkStore reports the errors in the settings of the registry.
@@ -88,7 +87,7 @@ func (c *Config) checkEtcd(wrong func(flag, format string, args ...any)) {
 func (a *App) openStore(ctx context.Context) (registry.Store, error) {
 	switch a.config.Store {
 	case StoreMemory:
-		return memory.New(), nil
+		return registry.NewMemoryStore(), nil
 	case StoreBolt:
 		path := filepath.Join(a.config.DataDir, bolt.FileName)
 		if info, err := os.Stat(path); err == nil && info.Size() == 0 {

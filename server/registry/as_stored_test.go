@@ -48,7 +48,7 @@ func mustSubmit(t *testing.T, r *Registry, s Submission, want Outcome) *CRD {
 
 // TestRegisterAsStored: what another server stores is taken as it is, also after the store was loaded again.
 func TestRegisterAsStored(t *testing.T) {
-	store := newMapStore()
+	store := newTestStore()
 	r := newRegistry(t, store, &clock{now: time.Unix(1000, 0)})
 	first := mustSubmit(t, r, Submission{Manifest: storedWidget(), AsStored: true}, Created)
 	check := func(when string, c *CRD) {
@@ -92,7 +92,7 @@ func TestRegisterAsStored(t *testing.T) {
 // TestTerminating: objects of a CRD that is being deleted cannot be created, also after the store was loaded and after
 // the CRD was updated.
 func TestTerminating(t *testing.T) {
-	store := newMapStore()
+	store := newTestStore()
 	r := newRegistry(t, store, nil)
 	deleted := storedWidget("generation: 7", `generation: 7, deletionTimestamp: "2026-01-03T00:00:00Z", deletionGracePeriodSeconds: 0`)
 	c := mustSubmit(t, r, Submission{Manifest: deleted, AsStored: true}, Created)
@@ -128,7 +128,7 @@ func TestTerminating(t *testing.T) {
 
 // TestFence: a writer with an older NotOlderThan changes nothing, also after the CRD was deleted.
 func TestFence(t *testing.T) {
-	store := newMapStore()
+	store := newTestStore()
 	r := newRegistry(t, store, nil)
 	at := func(fence int64, changes ...string) Submission {
 		return Submission{Manifest: storedWidget(changes...), AsStored: true, Precondition: Precondition{NotOlderThan: fence}}
@@ -183,7 +183,7 @@ func TestDeletedFencesAreBounded(t *testing.T) {
 
 // TestAsStoredErrors: errors name what is wrong, and nothing is stored.
 func TestAsStoredErrors(t *testing.T) {
-	r := newRegistry(t, newMapStore(), nil)
+	r := newRegistry(t, newTestStore(), nil)
 	_, err := submit(t, r, Submission{Manifest: storedWidget(), AsStored: true, Conversion: engine.JSON([]byte(`{}`))})
 	wantReason(t, err, InvalidArgument)
 	_, err = submit(t, r, Submission{Manifest: storedWidget("theirs", strings.Repeat("x", maxStatusBytes)), AsStored: true})
@@ -199,7 +199,7 @@ func TestAsStoredErrors(t *testing.T) {
 
 // TestOwnMetadata: the registry's own CRDs have the metadata that an API server sets.
 func TestOwnMetadata(t *testing.T) {
-	r := newRegistry(t, newMapStore(), &clock{now: time.Unix(1000, 0)})
+	r := newRegistry(t, newTestStore(), &clock{now: time.Unix(1000, 0)})
 	first := mustAccept(t, r, widget("Widget", "", "v1"), Created).CRD
 	second := mustAccept(t, r, widget("Widget", "x", "v1"), Updated).CRD
 	if first.Metadata.UID == "" || first.Metadata.UID != second.Metadata.UID || first.Metadata.ResourceVersion == second.Metadata.ResourceVersion {

@@ -14,8 +14,8 @@ import (
 )
 
 // filled returns a store with CRDs that are alike but for their names, in groups of 100 or all in one.
-func filled(b testing.TB, crds int, oneGroup bool) *mapStore {
-	store := newMapStore()
+func filled(b testing.TB, crds int, oneGroup bool) *testStore {
+	store := newTestStore()
 	r := newRegistry(b, store, nil)
 	for i := range crds {
 		group := "g.io"

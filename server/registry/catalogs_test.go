@@ -11,7 +11,7 @@ import (
 )
 
 func TestCatalogs(t *testing.T) {
-	store := newMapStore()
+	store := newTestStore()
 	r := newRegistry(t, store, &clock{now: time.Unix(1000, 0)})
 	for _, tc := range []struct {
 		name  string

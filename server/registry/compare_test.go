@@ -9,7 +9,7 @@ import (
 )
 
 func TestCompare(t *testing.T) {
-	r := newRegistry(t, newMapStore(), nil)
+	r := newRegistry(t, newTestStore(), nil)
 	ten := mustAccept(t, r, crontabs(10), Created)
 	nine := mustAccept(t, r, crontabs(9), Updated)
 	objects := []engine.Document{engine.JSON([]byte(object))}
@@ -55,7 +55,7 @@ func TestCompare(t *testing.T) {
 
 // A comparison with a registered CRD keeps its conversion rules, as an update does.
 func TestCompareKeepsConversion(t *testing.T) {
-	r := newRegistry(t, newMapStore(), nil)
+	r := newRegistry(t, newTestStore(), nil)
 	mustAccept(t, r, hosts("Webhook", ""), Created)
 	setRules(t, r, moveHost(), Updated)
 	stored := engine.JSON([]byte(`{"apiVersion": "example.com/v1beta1", "kind": "Host", "metadata": {"name": "a", "namespace": "b"}, "spec": {"host": "h"}}`))

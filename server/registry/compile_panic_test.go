@@ -21,7 +21,7 @@ func (panickingObserver) Compiled(context.Context, host.CompileEvent) {
 // A panic in a compilation is the error of that manifest. RegisterAll compiles in goroutines of its own, where a panic
 // would end the process.
 func TestCompilePanics(t *testing.T) {
-	r := newRegistry(t, newMapStore(), nil)
+	r := newRegistry(t, newTestStore(), nil)
 	r.Engine.Observer = panickingObserver{}
 	wantInternal := func(err error) {
 		t.Helper()
@@ -50,7 +50,7 @@ func TestCompilePanics(t *testing.T) {
 
 // A panic outside the engine is an error of that manifest, too.
 func TestSubmissionPanics(t *testing.T) {
-	r := newRegistry(t, newMapStore(), nil)
+	r := newRegistry(t, newTestStore(), nil)
 	r.Now = func() time.Time { panic("ouch") }
 	done, _, err := r.RegisterAll(t.Context(), DefaultCatalog, []Submission{
 		{Manifest: crontabs(10), AsStored: true}, {Manifest: engine.JSON([]byte("{"))},

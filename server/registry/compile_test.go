@@ -21,7 +21,7 @@ import (
 func TestTinyCache(t *testing.T) {
 	programs := cache.New(cache.Options[string, *engine.Definition]{MaxBytes: 1, Weigh: (*engine.Definition).Size})
 	defer func() { _ = programs.Close(context.Background()) }()
-	r, err := New(t.Context(), newMapStore(), Options{Programs: programs})
+	r, err := New(t.Context(), newTestStore(), Options{Programs: programs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestTinyCache(t *testing.T) {
 
 // TestCompilationsTakeTurns checks that compilations wait for a seat of the scheduler.
 func TestCompilationsTakeTurns(t *testing.T) {
-	r := newRegistry(t, newMapStore(), nil)
+	r := newRegistry(t, newTestStore(), nil)
 	r.Scheduler = flow.New(flow.Options{Seats: 1})
 	expired, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
@@ -91,7 +91,7 @@ func TestRecompilationMemory(t *testing.T) {
 	started := func() {}
 	programs := cache.New(cache.Options[string, *engine.Definition]{MaxBytes: 1, Weigh: func(*engine.Definition) int64 { return 1 }})
 	defer func() { _ = programs.Close(context.Background()) }()
-	r, err := New(t.Context(), newMapStore(), Options{Programs: programs, Engine: engine.Options{
+	r, err := New(t.Context(), newTestStore(), Options{Programs: programs, Engine: engine.Options{
 		Observer: compileObserver{compiled: func() {
 			if started(); memory != nil {
 				tree = append(tree, memory.Stats().Bytes[flow.Tree])
@@ -154,7 +154,7 @@ func TestRecompilationMemory(t *testing.T) {
 // TestBuildOfOtherCaller checks that a caller compiles a revision itself if the caller that compiled it lacked memory.
 func TestBuildOfOtherCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRegistry(t, newMapStore(), nil)
+		r := newRegistry(t, newTestStore(), nil)
 		done, err := r.Register(t.Context(), DefaultCatalog, manyRules("true"), Precondition{})
 		if err != nil {
 			t.Fatal(err)
@@ -194,7 +194,7 @@ func TestBuildOfOtherCaller(t *testing.T) {
 // that can never fit is rejected.
 func TestCompilationMemory(t *testing.T) {
 	manifest := manyRules("true")
-	r := newRegistry(t, newMapStore(), nil)
+	r := newRegistry(t, newTestStore(), nil)
 	r.Scheduler = flow.New(flow.Options{Seats: 1})
 	memory := flow.NewMemory(10 << 20)
 	check := func() error {
@@ -236,7 +236,7 @@ func TestReportMemory(t *testing.T) {
 	manifest := engine.JSON([]byte(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"as.example.com"},
 		"spec":{"group":"example.com","scope":"Cluster","names":{"plural":"as","kind":"A"},"versions":[{"name":"v1","served":true,"storage":true,
 		"schema":{"openAPIV3Schema":{"type":"object","allOf":[` + types + `{"type":"unknown"}]}}}]}}`))
-	r := newRegistry(t, newMapStore(), nil)
+	r := newRegistry(t, newTestStore(), nil)
 	memory := flow.NewMemory(32 << 20)
 	lease := memory.Open("mallory")
 	done, _, err := r.RegisterAll(flow.WithLease(t.Context(), lease), "default", slices.Repeat([]Submission{{Manifest: manifest}}, 100))

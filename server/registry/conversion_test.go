@@ -95,7 +95,7 @@ func wantConverted(t *testing.T, r *Registry, revision string) {
 
 // A CRD and its rules can change in one write. If the rules are rejected, nothing changes.
 func TestConversionWithManifest(t *testing.T) {
-	r := newRegistry(t, newMapStore(), nil)
+	r := newRegistry(t, newTestStore(), nil)
 	set := 0
 	r.Registered = func(of Subject, outcome Outcome, _ error) {
 		if of == SubjectConversion && outcome == Updated {
@@ -167,7 +167,7 @@ func TestConversionWithManifest(t *testing.T) {
 
 // Each change of rules is counted, but no check of rules.
 func TestConversionIsCounted(t *testing.T) {
-	r := newRegistry(t, newMapStore(), nil)
+	r := newRegistry(t, newTestStore(), nil)
 	var got []string
 	r.Registered = func(of Subject, outcome Outcome, err error) {
 		got = append(got, fmt.Sprintf("%s %s %t", of, outcome, err != nil))
@@ -191,7 +191,7 @@ func TestConversionIsCounted(t *testing.T) {
 
 // Rules are a part of the revision: setting, changing and removing them is a write like that of a manifest.
 func TestSetConversion(t *testing.T) {
-	store := newMapStore()
+	store := newTestStore()
 	c := &clock{now: time.Unix(1000, 0)}
 	r := newRegistry(t, store, c)
 	plain := mustAccept(t, r, hosts("Webhook", ""), Created).CRD
@@ -269,7 +269,7 @@ rules:
 
 // Rules are accepted if they except the laws that they break. The report still has the counterexamples.
 func TestExceptedLaws(t *testing.T) {
-	r := newRegistry(t, newMapStore(), nil)
+	r := newRegistry(t, newTestStore(), nil)
 	mustAccept(t, r, hosts("Webhook", ""), Created)
 	setRules(t, r, engine.YAML([]byte(lossyRules+"except: [edit]\n")), Rejected)
 	report := setRules(t, r, engine.YAML([]byte(lossyRules+"except: [round-trip, edit]\n")), Updated).Report.Conversion
@@ -286,7 +286,7 @@ func TestExceptedLaws(t *testing.T) {
 
 // Rejected rules change nothing. The report says what is wrong with them, and where.
 func TestRejectedConversion(t *testing.T) {
-	r := newRegistry(t, newMapStore(), nil)
+	r := newRegistry(t, newTestStore(), nil)
 	before := mustAccept(t, r, hosts("Webhook", ""), Created).CRD
 	done := setRules(t, r, moveHost("drop: {path: spec.absent}"), Rejected)
 	found := done.Report.Conversion.Violations
@@ -331,7 +331,7 @@ func TestRejectedConversion(t *testing.T) {
 }
 
 func TestConversionPreconditions(t *testing.T) {
-	r := newRegistry(t, newMapStore(), nil)
+	r := newRegistry(t, newTestStore(), nil)
 	set := func(catalog, name string, change ConversionChange) error {
 		_, err := r.SetConversion(t.Context(), catalog, name, change)
 		return err
@@ -362,7 +362,7 @@ func TestConversionPreconditions(t *testing.T) {
 
 // A manifest keeps the rules of its CRD, also if they do not fit any more.
 func TestRegisterKeepsConversion(t *testing.T) {
-	r := newRegistry(t, newMapStore(), nil)
+	r := newRegistry(t, newTestStore(), nil)
 	mustAccept(t, r, hosts("Webhook", ""), Created)
 	set := setRules(t, r, moveHost(), Updated).CRD
 	same := mustAccept(t, r, hosts("Webhook", ""), Unchanged)
@@ -401,7 +401,7 @@ func TestRegisterKeepsConversion(t *testing.T) {
 
 // Writes of manifests and of rules at the same time are all made: the last revision has both.
 func TestConversionRaces(t *testing.T) {
-	r := newRegistry(t, newMapStore(), nil)
+	r := newRegistry(t, newTestStore(), nil)
 	mustAccept(t, r, hosts("Webhook", ""), Created)
 	var wg sync.WaitGroup
 	const writers = 4
@@ -436,7 +436,7 @@ func TestConversionRaces(t *testing.T) {
 
 // Watches report new rules as they report a new manifest.
 func TestWatchConversion(t *testing.T) {
-	r := newRegistry(t, newMapStore(), nil)
+	r := newRegistry(t, newTestStore(), nil)
 	before := mustAccept(t, r, hosts("Webhook", ""), Created)
 	set := setRules(t, r, moveHost(), Updated)
 	enough := errors.New("enough")

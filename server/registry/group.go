@@ -5,18 +5,17 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/crdeval/crdeval/engine/kubeserver"
-	"github.com/crdeval/crdeval/server/registry/immutable"
 )
 
 // group indexes the CRDs of one API group of a catalog by their names. It is immutable.
 type group struct {
-	waiting immutable.Map[string, *crd] // CRDs that other CRDs of the group can affect, by name
+	waiting immutableMap[string, *crd] // CRDs that other CRDs of the group can affect, by name
 	// The names of CRDs by the names that they hold: as a resource, and as a kind.
-	resources, kinds immutable.Map[string, string]
+	resources, kinds immutableMap[string, string]
 }
 
 // each calls f for each name that only one CRD of a group can hold.
-func (g *group) each(n *apiextensionsv1.CustomResourceDefinitionNames, f func(holders *immutable.Map[string, string], name string)) {
+func (g *group) each(n *apiextensionsv1.CustomResourceDefinitionNames, f func(holders *immutableMap[string, string], name string)) {
 	resources, kinds := kubeserver.HeldNames(n)
 	for _, name := range resources {
 		if name != "" {
@@ -32,7 +31,7 @@ func (g *group) each(n *apiextensionsv1.CustomResourceDefinitionNames, f func(ho
 
 // add returns the group with one more CRD.
 func (g group) add(d *crd) *group {
-	g.each(&d.record.Status.AcceptedNames, func(holders *immutable.Map[string, string], name string) {
+	g.each(&d.record.Status.AcceptedNames, func(holders *immutableMap[string, string], name string) {
 		*holders = holders.Set(name, d.name)
 	})
 	if d.waits() {
@@ -43,7 +42,7 @@ func (g group) add(d *crd) *group {
 
 // remove returns the group without one of its CRDs.
 func (g group) remove(d *crd) *group {
-	g.each(&d.record.Status.AcceptedNames, func(holders *immutable.Map[string, string], name string) {
+	g.each(&d.record.Status.AcceptedNames, func(holders *immutableMap[string, string], name string) {
 		if holder, _ := holders.Get(name); holder == d.name {
 			*holders = holders.Delete(name)
 		}

@@ -10,7 +10,7 @@ import (
 
 func TestNames(t *testing.T) {
 	c := &clock{now: time.Unix(1000, 0)}
-	r := newRegistry(t, newMapStore(), c)
+	r := newRegistry(t, newTestStore(), c)
 	add := func(group string, n apiextensionsv1.CustomResourceDefinitionNames) *CRD {
 		c.advance(time.Second)
 		return mustRegister(t, r, "default", testRevision(fmt.Sprint(n), group, n))
@@ -71,7 +71,7 @@ func TestNames(t *testing.T) {
 
 // A CRD that changes its names to those of another must not take them from it; it stays established under those it has.
 func TestRenamingTakesNoName(t *testing.T) {
-	r := newRegistry(t, newMapStore(), &clock{now: time.Unix(1000, 0)})
+	r := newRegistry(t, newTestStore(), &clock{now: time.Unix(1000, 0)})
 	mustRegister(t, r, "default", testRevision("1", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "olds", Kind: "Old", ShortNames: []string{"o"}}))
 	mustRegister(t, r, "default", testRevision("2", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "youngs", Kind: "Young", ShortNames: []string{"y"}}))
 	d := mustRegister(t, r, "default", testRevision("3", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "youngs", Kind: "Young", ShortNames: []string{"o"}}))

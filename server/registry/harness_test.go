@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,56 +18,25 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// mapStore is a Store for tests of this package, which server/registry/memory imports. Its commit can be made to fail.
-type mapStore struct {
-	mu       sync.Mutex
-	id       string
-	sequence uint64
-	entries  map[string]Entry
-	fail     func(Transaction) error // asked before a commit
+// testStore is a Store in memory that ignores contexts, and whose commits can be made to fail.
+type testStore struct {
+	*MemoryStore
+	fail func(Transaction) error // called before a commit
 }
 
-func newMapStore() *mapStore { return &mapStore{id: "test", entries: map[string]Entry{}} }
+func newTestStore() *testStore { return &testStore{MemoryStore: NewMemoryStore()} }
 
-func (s *mapStore) ID() string   { return s.id }
-func (s *mapStore) Close() error { return nil }
-
-func (s *mapStore) Load(context.Context) (State, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	state := State{Sequence: s.sequence}
-	for _, e := range s.entries {
-		state.Entries = append(state.Entries, e)
-	}
-	slices.SortFunc(state.Entries, func(a, b Entry) int { return strings.Compare(a.Key, b.Key) })
-	return state, nil
-}
-
-func (s *mapStore) Commit(_ context.Context, t Transaction) (uint64, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *testStore) Commit(ctx context.Context, t Transaction) (uint64, error) {
 	if s.fail != nil {
 		if err := s.fail(t); err != nil {
 			return 0, err
 		}
 	}
-	for _, e := range t.Expect {
-		if s.entries[e.Key].Version != e.Version {
-			return 0, ErrConflict
-		}
-	}
-	s.sequence++
-	for _, e := range t.Put {
-		e.Version = s.sequence
-		s.entries[e.Key] = e
-	}
-	for _, k := range t.Delete {
-		delete(s.entries, k)
-	}
-	for _, prefix := range t.DeletePrefix {
-		maps.DeleteFunc(s.entries, func(key string, _ Entry) bool { return strings.HasPrefix(key, prefix) })
-	}
-	return s.sequence, nil
+	return s.MemoryStore.Commit(context.WithoutCancel(ctx), t)
+}
+
+func (s *testStore) Load(ctx context.Context) (State, error) {
+	return s.MemoryStore.Load(context.WithoutCancel(ctx))
 }
 
 // patience bounds how long a test waits for a condition.

@@ -10,7 +10,7 @@ import (
 )
 
 func TestOverlay(t *testing.T) {
-	store := newMapStore()
+	store := newTestStore()
 	r := newRegistry(t, store, nil)
 	mustAccept(t, r, crontabs(10), Created)
 	sequence := store.sequence
@@ -49,7 +49,7 @@ func TestOverlay(t *testing.T) {
 
 // Of two inline CRDs of a name, the second is evaluated. Rules may follow their CRD.
 func TestOverlayUpdates(t *testing.T) {
-	r := newRegistry(t, newMapStore(), nil)
+	r := newRegistry(t, newTestStore(), nil)
 	v, err := r.ViewWith(t.Context(), "default", "", []engine.Document{crontabs(10), hosts("Webhook", ""), crontabs(9), moveHost()})
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestOverlayUpdates(t *testing.T) {
 }
 
 func TestOverlayRejections(t *testing.T) {
-	r := newRegistry(t, newMapStore(), nil)
+	r := newRegistry(t, newTestStore(), nil)
 	mustAccept(t, r, widget("Widget", "", "v1"), Created)
 	bad := engine.YAML([]byte("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: x}\nspec: {}\n"))
 	for _, tc := range []struct {

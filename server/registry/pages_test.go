@@ -12,7 +12,7 @@ import (
 
 func TestListsAreOneSnapshot(t *testing.T) {
 	c := &clock{now: time.Unix(1000, 0)}
-	r := newRegistry(t, newMapStore(), c)
+	r := newRegistry(t, newTestStore(), c)
 	for i := range 25 {
 		mustRegister(t, r, "default", testRevision(fmt.Sprint(i), "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: fmt.Sprintf("p%02d", i)}))
 	}
@@ -90,7 +90,7 @@ func TestListsAreOneSnapshot(t *testing.T) {
 
 // A pin that is renewed while a sweep runs is kept.
 func TestPinRenewedBesideSweep(t *testing.T) {
-	r := newRegistry(t, newMapStore(), nil)
+	r := newRegistry(t, newTestStore(), nil)
 	s, now := r.snapshot.Load(), time.Unix(1000, 0)
 	for range 1000 {
 		r.pins.update(s, now)
@@ -106,7 +106,7 @@ func TestPinRenewedBesideSweep(t *testing.T) {
 }
 
 func TestPageSizes(t *testing.T) {
-	r := newRegistry(t, newMapStore(), nil)
+	r := newRegistry(t, newTestStore(), nil)
 	for i := range 1100 {
 		if _, _, err := r.CreateCatalog(t.Context(), fmt.Sprintf("c%04d", i), 0); err != nil {
 			t.Fatal(err)

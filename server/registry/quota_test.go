@@ -59,7 +59,7 @@ func wantQuota(t *testing.T, err error, quota, maximum, used string) {
 
 func TestQuotaOfCRDs(t *testing.T) {
 	q := &Quota{CRDs: 2}
-	store := newMapStore()
+	store := newTestStore()
 	r := newBoundedRegistry(t, store, q, 0)
 	if err := registerAll(t.Context(), r, named("foos", 1), named("bars", 1), named("foos", 2)); err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestQuotaOfCRDs(t *testing.T) {
 // TestQuotaOfRevisions: revisions that are not current make way, first those of the same CRD, then the oldest.
 func TestQuotaOfRevisions(t *testing.T) {
 	q := &Quota{Revisions: 5}
-	store := newMapStore()
+	store := newTestStore()
 	r := newBoundedRegistry(t, store, q, 0)
 	for i := range 20 {
 		if err := registerAll(t.Context(), r, named("foos", i)); err != nil {
@@ -126,7 +126,7 @@ func TestQuotaOfRevisions(t *testing.T) {
 }
 
 func TestQuotaOfBytes(t *testing.T) {
-	r := newBoundedRegistry(t, newMapStore(), &Quota{Bytes: 2000}, 0)
+	r := newBoundedRegistry(t, newTestStore(), &Quota{Bytes: 2000}, 0)
 	var err error
 	n := 0
 	for ; err == nil && n < 1000; n++ {
@@ -142,7 +142,7 @@ func TestQuotaOfBytes(t *testing.T) {
 // TestRejectedWritesDropNothing: a write that does not fit even without old revisions leaves them.
 func TestRejectedWritesDropNothing(t *testing.T) {
 	q := &Quota{}
-	r := newBoundedRegistry(t, newMapStore(), q, 0)
+	r := newBoundedRegistry(t, newTestStore(), q, 0)
 	for i := range 4 {
 		if err := registerAll(t.Context(), r, named("foos", i), named("bars", i)); err != nil {
 			t.Fatal(err)
@@ -174,7 +174,7 @@ func TestRejectedWritesDropNothing(t *testing.T) {
 // TestCapacity: catalogs, CRDs and revisions count towards the capacity of the registry. Deletions free it.
 func TestCapacity(t *testing.T) {
 	const capacity = 64 << 10
-	r := newBoundedRegistry(t, newMapStore(), &Quota{}, capacity)
+	r := newBoundedRegistry(t, newTestStore(), &Quota{}, capacity)
 	var err error
 	crds, catalogs := 0, 0
 	for ; err == nil && crds < 1000; crds++ {
@@ -205,7 +205,7 @@ func TestCapacity(t *testing.T) {
 }
 
 func TestQuotaOfWatches(t *testing.T) {
-	r := newBoundedRegistry(t, newMapStore(), &Quota{Watches: 1}, 0)
+	r := newBoundedRegistry(t, newTestStore(), &Quota{Watches: 1}, 0)
 	if _, _, err := r.CreateCatalog(t.Context(), "other", 0); err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine/kubeserver"
-	"github.com/crdeval/crdeval/server/registry/immutable"
 )
 
 // maxReconciled bounds the CRDs whose status one commit changes, so that stores accept it. Further commits change the
@@ -19,7 +18,7 @@ const maxReconciled = 16
 // that they want take part.
 func (c *catalog) reconcile(groupName string, changed *crd, deleted string, now time.Time) (others []*crd, more bool) {
 	g := c.group(groupName)
-	var candidates, involved immutable.Map[string, *crd]
+	var candidates, involved immutableMap[string, *crd]
 	candidates = g.waiting.Delete(deleted)
 	changedName := ""
 	if changed != nil {
@@ -28,7 +27,7 @@ func (c *catalog) reconcile(groupName string, changed *crd, deleted string, now 
 	}
 	involved = candidates
 	for _, d := range candidates.All() {
-		g.each(&d.desired().Names, func(holders *immutable.Map[string, string], wanted string) {
+		g.each(&d.desired().Names, func(holders *immutableMap[string, string], wanted string) {
 			holder, _ := holders.Get(wanted)
 			if other, ok := c.crds.Get(holder); ok && holder != deleted && holder != changedName {
 				involved = involved.Set(holder, other)

@@ -17,7 +17,7 @@ import (
 func TestPartialReconciliation(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 11))
 	c := &clock{now: time.Unix(1000, 0)}
-	store := newMapStore()
+	store := newTestStore()
 	r := newRegistry(t, store, c)
 	whole := map[string]*kubeserver.CRDStatus{}
 	reconcile := func(first string) {
@@ -102,7 +102,7 @@ func normal(s *apiextensionsv1.CustomResourceDefinitionStatus) *apiextensionsv1.
 
 // More CRDs than one commit changes get their names in several; no commit grows beyond what stores take.
 func TestReconciliationInSeveralCommits(t *testing.T) {
-	store := newMapStore()
+	store := newTestStore()
 	r := newRegistry(t, store, &clock{now: time.Unix(1000, 0)})
 	largest := 0
 	store.fail = func(tx Transaction) error {

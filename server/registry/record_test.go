@@ -10,7 +10,7 @@ import (
 // FuzzEntries: whatever a store has, reading it is an answer or an error, and what was read can be described, reconciled
 // and listed.
 func FuzzEntries(f *testing.F) {
-	store := newMapStore()
+	store := newTestStore()
 	r := newRegistry(f, store, &clock{now: time.Unix(1000, 0)})
 	mustRegister(f, r, "default", testRevision("1", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "foos", ShortNames: []string{"f"}}))
 	crd, rev := store.entries[crdKey("default", "foos.g.io")].Value, store.entries[revisionKey("default", "foos.g.io", "sha256:1")].Value

@@ -8,7 +8,7 @@ import (
 )
 
 func TestRegisterAll(t *testing.T) {
-	store := newMapStore()
+	store := newTestStore()
 	r := newRegistry(t, store, nil)
 	list := []Submission{
 		{Manifest: widget("Widget", "", "v1")},

@@ -15,7 +15,7 @@ import (
 )
 
 func TestRegister(t *testing.T) {
-	store := newMapStore()
+	store := newTestStore()
 	r := newRegistry(t, store, nil)
 	done, err := r.Register(t.Context(), "default", crontabs(10), Precondition{CreateOnly: true})
 	if err != nil || !done.Report.Accepted || done.Token == "" {
@@ -63,7 +63,7 @@ func TestRegister(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	store := newMapStore()
+	store := newTestStore()
 	r := newRegistry(t, store, nil)
 	done, err := r.Check(t.Context(), "default", Submission{Manifest: crontabs(10)}, "")
 	if err != nil || !done.Report.Accepted || done.Token != "" || done.CRD == nil || !done.CRD.Established || done.CRD.Etag != "" || done.CRD.Generation != 0 || !done.CRD.Created.IsZero() {
@@ -84,7 +84,7 @@ func TestCheck(t *testing.T) {
 
 func TestRegistrationsAndPreconditions(t *testing.T) {
 	c := &clock{now: time.Unix(1000, 0)}
-	store := newMapStore()
+	store := newTestStore()
 	r := newRegistry(t, store, c)
 	one, two := testRevision("1", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "foos"}), testRevision("2", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "foos"})
 	_, err := register(t, r, "default", one, Precondition{Etag: "any"})

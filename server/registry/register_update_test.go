@@ -42,7 +42,7 @@ func mustAccept(t *testing.T, r *Registry, manifest engine.Document, want Outcom
 
 // A manifest of a name that is registered is judged as its update, and its status goes on.
 func TestUpdates(t *testing.T) {
-	r := newRegistry(t, newMapStore(), &clock{now: time.Unix(1000, 0)})
+	r := newRegistry(t, newTestStore(), &clock{now: time.Unix(1000, 0)})
 	first := mustAccept(t, r, widget("Widget", "", "v1"), Created)
 	if first.Report.Update || first.CRD.Generation != 1 || first.CRD.Status.AcceptedNames.Kind != "Widget" {
 		t.Errorf("%+v, %+v", first.Report, first.CRD)
@@ -97,7 +97,7 @@ func TestUpdates(t *testing.T) {
 
 // The generation is that of the report: API servers compare specs before they write defaults in their own way.
 func TestGeneration(t *testing.T) {
-	r := newRegistry(t, newMapStore(), nil)
+	r := newRegistry(t, newTestStore(), nil)
 	manifest := func(note, number string) engine.Document { // JSON, in which 1.0 is not 1
 		return engine.JSON([]byte(`{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
 			"metadata": {"name": "widgets.example.com", "annotations": {"note": "` + note + `"}},
@@ -116,7 +116,7 @@ func TestGeneration(t *testing.T) {
 
 // A verdict against what is no longer registered is not written: it is made again.
 func TestOutdatedCandidate(t *testing.T) {
-	r := newRegistry(t, newMapStore(), nil)
+	r := newRegistry(t, newTestStore(), nil)
 	c, _ := r.snapshot.Load().catalog("default")
 	gadget, err := r.compile(t.Context(), c, Submission{Manifest: widget("Gadget", "", "v1")})
 	if err != nil || gadget.revision == nil {
@@ -156,7 +156,7 @@ func TestOutdatedCandidate(t *testing.T) {
 // A CRD that only an older server could have stored is registered with the condition that says so, and evaluated as it
 // would be.
 func TestNonStructural(t *testing.T) {
-	store := newMapStore()
+	store := newTestStore()
 	r := newRegistry(t, store, nil)
 	manifest := engine.YAML([]byte(`
 apiVersion: apiextensions.k8s.io/v1beta1
@@ -193,10 +193,10 @@ spec:
 	v1 := engine.YAML([]byte(strings.NewReplacer("v1beta1", "v1", "version: v1\n", "preserveUnknownFields: true\n",
 		"  validation: {open", "  versions: [{name: v1, served: true, storage: true, schema: {open", "9}}}}}}", "8}}}}}}}]").Replace(
 		string(manifest.YAML))))
-	if checked, err := newRegistry(t, newMapStore(), nil).Check(t.Context(), "default", Submission{Manifest: v1}, ""); err != nil || checked.Outcome != Rejected {
+	if checked, err := newRegistry(t, newTestStore(), nil).Check(t.Context(), "default", Submission{Manifest: v1}, ""); err != nil || checked.Outcome != Rejected {
 		t.Errorf("%+v, %v", checked, err)
 	}
-	batch, _, err := newRegistry(t, newMapStore(), nil).RegisterAll(t.Context(), "default", []Submission{{Manifest: manifest}, {Manifest: v1}})
+	batch, _, err := newRegistry(t, newTestStore(), nil).RegisterAll(t.Context(), "default", []Submission{{Manifest: manifest}, {Manifest: v1}})
 	if err != nil || batch[0].Registration.Outcome != Created || batch[1].Registration.Outcome != Updated {
 		t.Errorf("%+v, %v", batch, err)
 	}

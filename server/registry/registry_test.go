@@ -20,7 +20,7 @@ func (c *CRD) condition(name string) apiextensionsv1.CustomResourceDefinitionCon
 }
 
 func TestDamagedStores(t *testing.T) {
-	good := newMapStore()
+	good := newTestStore()
 	r := newRegistry(t, good, nil)
 	mustRegister(t, r, "default", testRevision("1", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "foos"}))
 	for _, tc := range []struct {
@@ -36,7 +36,7 @@ func TestDamagedStores(t *testing.T) {
 		{"no JSON", "catalog/x", []byte{1, '{'}, "catalog x: decoding the record"},
 		{"no revisions", "crd/default/foos.g.io", []byte{2, '{', '}'}, "has no revision"},
 	} {
-		store := newMapStore()
+		store := newTestStore()
 		for k, e := range good.entries {
 			store.entries[k] = e
 		}
@@ -50,7 +50,7 @@ func TestDamagedStores(t *testing.T) {
 
 // Readers and writers at once, for the race detector; every reader sees whole states.
 func TestConcurrentUse(t *testing.T) {
-	r := newRegistry(t, newMapStore(), nil)
+	r := newRegistry(t, newTestStore(), nil)
 	var wg sync.WaitGroup
 	for w := range 3 {
 		wg.Go(func() {

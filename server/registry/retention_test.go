@@ -46,7 +46,7 @@ func TestRetention(t *testing.T) {
 // TestRegistrationsBoundRevisions registers many large revisions within a minute. Each write keeps the bounds.
 func TestRegistrationsBoundRevisions(t *testing.T) {
 	for _, size := range []int{100, 109 << 10, 3 << 20} {
-		store := newMapStore()
+		store := newTestStore()
 		r := newRegistry(t, store, nil)
 		for i := range 150 {
 			rev := testRevision(fmt.Sprint(i), "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "foos"})
@@ -70,7 +70,7 @@ func TestRegistrationsBoundRevisions(t *testing.T) {
 
 func TestSweep(t *testing.T) {
 	c := &clock{now: time.Unix(1e9, 0)}
-	store := newMapStore()
+	store := newTestStore()
 	r := newRegistry(t, store, c)
 	var last *CRD
 	for i := range 25 {

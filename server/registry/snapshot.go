@@ -2,7 +2,6 @@ package registry
 
 import (
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/server/registry/immutable"
 )
 
 // DefaultCatalog always exists.
@@ -15,17 +14,17 @@ const initialEtag = "initial"
 // unchanged parts.
 type snapshot struct {
 	sequence uint64
-	catalogs immutable.Map[string, *catalog] // by name
-	counts   Counts                          // but Catalogs
+	catalogs immutableMap[string, *catalog] // by name
+	counts   Counts                         // but Catalogs
 }
 
 type catalog struct {
 	name    string
 	version uint64 // of its entry; 0 for a default catalog without one
 	record  catalogRecord
-	counts  Counts                        // but Catalogs
-	crds    immutable.Map[string, *crd]   // by name
-	groups  immutable.Map[string, *group] // by name
+	counts  Counts                       // but Catalogs
+	crds    immutableMap[string, *crd]   // by name
+	groups  immutableMap[string, *group] // by name
 }
 
 // crd is a CRD with the revisions that its record lists, in the same order.

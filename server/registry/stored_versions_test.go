@@ -11,7 +11,7 @@ import (
 )
 
 func TestSetStoredVersionsErrors(t *testing.T) {
-	r := newRegistry(t, newMapStore(), nil)
+	r := newRegistry(t, newTestStore(), nil)
 	mustAccept(t, r, widget("Widget", "", "v1", "v2"), Created)
 	_, err := r.SetStoredVersions(t.Context(), "default", "widgets.example.com", []string{"v2"}, "other")
 	wantReason(t, err, EtagMismatch)
@@ -27,7 +27,7 @@ func TestSetStoredVersionsErrors(t *testing.T) {
 // TestSetStoredVersionsAccepts: as in an API server, any list is accepted, but a version that the CRD does not have makes
 // its updates fail.
 func TestSetStoredVersionsAccepts(t *testing.T) {
-	r := newRegistry(t, newMapStore(), nil)
+	r := newRegistry(t, newTestStore(), nil)
 	mustAccept(t, r, widget("Widget", "", "v1", "v2"), Created)
 	for _, tc := range []struct {
 		versions []string
@@ -66,7 +66,7 @@ func TestCurrentManifestAddsStorageVersion(t *testing.T) {
 		{[]string{"v3"}, "[v3]", Rejected},
 	} {
 		for _, way := range []string{"one", "all"} {
-			r := newRegistry(t, newMapStore(), &clock{now: time.Unix(1000, 0)})
+			r := newRegistry(t, newTestStore(), &clock{now: time.Unix(1000, 0)})
 			first := mustAccept(t, r, manifest, Created)
 			set, err := r.SetStoredVersions(t.Context(), "default", "widgets.example.com", tc.set, "")
 			if err != nil {
@@ -105,7 +105,7 @@ func TestCurrentManifestAddsStorageVersion(t *testing.T) {
 // TestConversionKeepsStoredVersions: conversion rules are no part of a CRD in an API server, so that setting them is no
 // update.
 func TestConversionKeepsStoredVersions(t *testing.T) {
-	r := newRegistry(t, newMapStore(), nil)
+	r := newRegistry(t, newTestStore(), nil)
 	mustAccept(t, r, widget("Widget", "", "v1", "v2"), Created)
 	if _, err := r.SetStoredVersions(t.Context(), "default", "widgets.example.com", []string{"v1"}, ""); err != nil {
 		t.Fatal(err)
@@ -117,7 +117,7 @@ func TestConversionKeepsStoredVersions(t *testing.T) {
 }
 
 func TestStoredVersionsAccumulate(t *testing.T) {
-	r := newRegistry(t, newMapStore(), nil)
+	r := newRegistry(t, newTestStore(), nil)
 	for i, storage := range []string{"v1alpha1", "v1", "v1alpha1"} {
 		rev := testRevision(fmt.Sprint(i), "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "foos"})
 		rev.summary.Desired.StorageVersion = storage

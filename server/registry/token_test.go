@@ -12,7 +12,7 @@ import (
 )
 
 func TestTokens(t *testing.T) {
-	r := newRegistry(t, newMapStore(), nil)
+	r := newRegistry(t, newTestStore(), nil)
 	mine := r.tag.token(1)
 	for _, tc := range []struct {
 		name, token string
@@ -37,7 +37,7 @@ func TestTokens(t *testing.T) {
 
 func TestWaitingForAWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRegistry(t, newMapStore(), nil)
+		r := newRegistry(t, newTestStore(), nil)
 		next := r.tag.token(1)
 		start := time.Now()
 		_, err := r.View(t.Context(), "default", next)

@@ -8,7 +8,7 @@ import (
 )
 
 func TestViews(t *testing.T) {
-	store := newMapStore()
+	store := newTestStore()
 	r := newRegistry(t, store, nil)
 	ten, err := r.Register(t.Context(), "default", crontabs(10), Precondition{})
 	if err != nil {
@@ -76,7 +76,7 @@ func TestViews(t *testing.T) {
 
 // Equal CRDs of two catalogs share a program; a revision is found in its own catalog alone.
 func TestCatalogsShareProgramsNotRevisions(t *testing.T) {
-	r := newRegistry(t, newMapStore(), nil)
+	r := newRegistry(t, newTestStore(), nil)
 	if _, _, err := r.CreateCatalog(t.Context(), "pr-1", 0); err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestCatalogsShareProgramsNotRevisions(t *testing.T) {
 
 func BenchmarkResolve(b *testing.B) {
 	programs := cache.New(cache.Options[string, *engine.Definition]{MaxBytes: 1 << 30, Weigh: (*engine.Definition).Size})
-	r, err := New(b.Context(), newMapStore(), Options{Programs: programs})
+	r, err := New(b.Context(), newTestStore(), Options{Programs: programs})
 	if err != nil {
 		b.Fatal(err)
 	}

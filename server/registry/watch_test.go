@@ -77,7 +77,7 @@ func short(digest, plural string, names ...string) *revision {
 // The same on a store of one's own and on a shared one.
 func onBoth(t *testing.T, test func(t *testing.T, r *Registry)) {
 	t.Run("own store", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) { test(t, newRegistry(t, newMapStore(), &clock{now: time.Unix(1000, 0)})) })
+		synctest.Test(t, func(t *testing.T) { test(t, newRegistry(t, newTestStore(), &clock{now: time.Unix(1000, 0)})) })
 	})
 	t.Run("followed store", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -140,7 +140,7 @@ func TestWatch(t *testing.T) {
 
 // The state of an event is served when the event arrives.
 func TestStateOfEventIsServed(t *testing.T) {
-	r := newRegistry(t, newMapStore(), &clock{now: time.Unix(1000, 0)})
+	r := newRegistry(t, newTestStore(), &clock{now: time.Unix(1000, 0)})
 	ctx, cancel := context.WithCancel(t.Context())
 	received, done := make(chan string), make(chan error, 1)
 	go func() {
@@ -224,7 +224,7 @@ func TestWatchEndsWithItsCatalog(t *testing.T) {
 // A slow client does not delay others, and gets an error when it is too late.
 func TestSlowWatchers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRegistry(t, newMapStore(), nil)
+		r := newRegistry(t, newTestStore(), nil)
 		resume, heard := make(chan struct{}), 0
 		done := make(chan error, 1)
 		go func() {

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// hungStore is a mapStore that does not answer until released is closed. Commits happen then, also those of callers
+// hungStore is a testStore that does not answer until released is closed. Commits happen then, also those of callers
 // that no longer wait.
 type hungStore struct {
-	*mapStore
+	*testStore
 	released      chan struct{} // nil: it answers
 	ignoreContext bool
 	pending       sync.WaitGroup
@@ -38,14 +38,14 @@ func (s *hungStore) Load(ctx context.Context) (State, error) {
 		return State{}, err
 	}
 	s.pending.Wait()
-	return s.mapStore.Load(ctx)
+	return s.testStore.Load(ctx)
 }
 
 func (s *hungStore) Commit(ctx context.Context, t Transaction) (sequence uint64, err error) {
 	done := make(chan struct{})
 	s.pending.Go(func() {
 		_ = s.wait(context.Background())
-		sequence, err = s.mapStore.Commit(ctx, t)
+		sequence, err = s.testStore.Commit(ctx, t)
 		close(done)
 	})
 	if err := s.wait(ctx); err != nil {
@@ -59,7 +59,7 @@ func (s *hungStore) Commit(ctx context.Context, t Transaction) (sequence uint64,
 // the store answers again, what it has is served without a further write.
 func TestHungStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &hungStore{mapStore: newMapStore()}
+		store := &hungStore{testStore: newTestStore()}
 		r := newRegistry(t, store, nil)
 		store.released = make(chan struct{})
 		start := time.Now()
@@ -100,7 +100,7 @@ func TestHungStore(t *testing.T) {
 // Writes do not wait forever for a write in a store that ignores its context.
 func TestStoreThatIgnoresItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &hungStore{mapStore: newMapStore(), ignoreContext: true}
+		store := &hungStore{testStore: newTestStore(), ignoreContext: true}
 		r := newRegistry(t, store, nil)
 		store.released = make(chan struct{})
 		var first sync.WaitGroup
@@ -119,7 +119,7 @@ func TestStoreThatIgnoresItsContext(t *testing.T) {
 // Close waits for a store that does not answer as long as its context allows.
 func TestCloseBesideHungStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &hungStore{mapStore: newMapStore()}
+		store := &hungStore{testStore: newTestStore()}
 		r := newRegistry(t, store, nil)
 		store.released = make(chan struct{})
 		_, err := register(t, r, "default", foos("1"), Precondition{})

@@ -14,7 +14,7 @@ import (
 )
 
 func TestStoreFailures(t *testing.T) {
-	store := newMapStore()
+	store := newTestStore()
 	r := newRegistry(t, store, nil)
 	rev := testRevision("1", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "foos"})
 	boom := fmt.Errorf("writing /secret/registry.db: %w", &fs.PathError{Op: "write", Path: "/secret/registry.db", Err: syscall.ENOSPC})
@@ -38,7 +38,7 @@ func TestStoreFailures(t *testing.T) {
 
 // A caller that has gone away does not block others.
 func TestCancelledWrites(t *testing.T) {
-	r := newRegistry(t, newMapStore(), nil)
+	r := newRegistry(t, newTestStore(), nil)
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 50 {
@@ -55,7 +55,7 @@ func TestCancelledWrites(t *testing.T) {
 
 // Two registries over one store, as two replicas: each write that was planned on an old picture is planned again.
 func TestConflictsAreRetried(t *testing.T) {
-	store := newMapStore()
+	store := newTestStore()
 	a, b := newRegistry(t, store, nil), newRegistry(t, store, nil)
 	mustRegister(t, a, "default", testRevision("1", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "foos"}))
 	if d := mustRegister(t, b, "default", testRevision("2", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "foos"})); d.Generation != 2 {

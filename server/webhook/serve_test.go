@@ -29,7 +29,6 @@ import (
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/gateway"
 	"github.com/crdeval/crdeval/server/registry"
-	"github.com/crdeval/crdeval/server/registry/memory"
 	"github.com/crdeval/crdeval/server/transport/inprocess"
 	"github.com/crdeval/crdeval/server/webhook"
 )
@@ -60,7 +59,7 @@ func serve(t *testing.T, configure func(*gateway.Options)) *server {
 	ctx := context.Background()
 	log := slog.New(slog.DiscardHandler)
 	programs := cache.New(cache.Options[string, *engine.Definition]{MaxBytes: 64 << 20, Weigh: (*engine.Definition).Size})
-	store := memory.New()
+	store := registry.NewMemoryStore()
 	crds, err := registry.New(ctx, store, registry.Options{Programs: programs, Log: log})
 	if err != nil {
 		t.Fatal(err)

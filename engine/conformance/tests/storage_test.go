@@ -14,7 +14,6 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/registry"
-	"github.com/crdeval/crdeval/server/registry/memory"
 	"github.com/crdeval/crdeval/server/transport/inprocess"
 )
 
@@ -78,7 +77,7 @@ func startTransforms(t *testing.T) (crdevalv1.RegistryServiceClient, crdevalv1.E
 	t.Helper()
 	ctx := context.Background()
 	programs := cache.New(cache.Options[string, *engine.Definition]{MaxBytes: 256 << 20, Weigh: (*engine.Definition).Size})
-	kept, err := registry.New(ctx, memory.New(), registry.Options{Programs: programs, Log: slog.New(slog.DiscardHandler)})
+	kept, err := registry.New(ctx, registry.NewMemoryStore(), registry.Options{Programs: programs, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

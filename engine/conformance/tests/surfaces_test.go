@@ -22,7 +22,6 @@ import (
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/gateway"
 	"github.com/crdeval/crdeval/server/registry"
-	"github.com/crdeval/crdeval/server/registry/memory"
 	"github.com/crdeval/crdeval/server/transport/inprocess"
 )
 
@@ -40,7 +39,7 @@ func startServer(t *testing.T) *server {
 	t.Helper()
 	ctx := context.Background()
 	programs := cache.New(cache.Options[string, *engine.Definition]{MaxBytes: 64 << 20, Weigh: (*engine.Definition).Size})
-	kept, err := registry.New(ctx, memory.New(), registry.Options{Programs: programs, Log: slog.New(slog.DiscardHandler)})
+	kept, err := registry.New(ctx, registry.NewMemoryStore(), registry.Options{Programs: programs, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

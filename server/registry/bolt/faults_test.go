@@ -15,9 +15,10 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/crdeval/crdeval/server/registry"
+
 	"github.com/crdeval/crdeval/engine/testenv"
 	"github.com/crdeval/crdeval/server/registry/bolt"
-	"github.com/crdeval/crdeval/server/registry/memory"
 )
 
 // faultDirectory is set in the child: where its store is.
@@ -85,7 +86,7 @@ func child(ctx context.Context, binary, dir, fault, journal string) (steps []ste
 // states are the pictures of the registry after each number of writes of the script, taken from a store that cannot fail.
 func states(t *testing.T) []string {
 	t.Helper()
-	store := memory.New()
+	store := registry.NewMemoryStore()
 	defer func() { _ = store.Close() }()
 	r, closeAll, err := scripted(t.Context(), store)
 	if err != nil {

@@ -17,7 +17,6 @@ import (
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/server/registry"
-	"github.com/crdeval/crdeval/server/registry/memory"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -113,7 +112,7 @@ func newBackend(t *testing.T) *backend {
 	t.Helper()
 	programs := cache.New(cache.Options[string, *engine.Definition]{MaxBytes: 64 << 20, Weigh: (*engine.Definition).Size})
 	t.Cleanup(func() { _ = programs.Close(context.Background()) })
-	r, err := registry.New(t.Context(), memory.New(), registry.Options{Programs: programs, Log: slog.New(slog.DiscardHandler)})
+	r, err := registry.New(t.Context(), registry.NewMemoryStore(), registry.Options{Programs: programs, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/crdeval/crdeval/server/registry/bolt"
 	"github.com/crdeval/crdeval/server/registry/etcd"
 	"github.com/crdeval/crdeval/server/registry/etcd/etcdtest"
-	"github.com/crdeval/crdeval/server/registry/memory"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -75,10 +74,10 @@ func TestStores(t *testing.T) {
 	}
 }
 
-func openMemory(*testing.T) fixture { return fixture{Store: memory.New()} }
+func openMemory(*testing.T) fixture { return fixture{Store: registry.NewMemoryStore()} }
 
 func TestMemoryID(t *testing.T) {
-	if a, b := memory.New(), memory.New(); a.ID() == b.ID() {
+	if a, b := registry.NewMemoryStore(), registry.NewMemoryStore(); a.ID() == b.ID() {
 		t.Errorf("both have the ID %s", a.ID())
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/crdeval/crdeval/server/registry"
 	"github.com/crdeval/crdeval/server/registry/bolt"
 	"github.com/crdeval/crdeval/server/registry/etcd"
-	"github.com/crdeval/crdeval/server/registry/memory"
 )
 
 // disk has the stores of a run of the suite. The files are in memory where the system has such a directory, because
@@ -59,7 +58,7 @@ type contents struct {
 func (d *disk) create(kind string) (contents, error) {
 	switch kind {
 	case "":
-		kept := memory.New()
+		kept := registry.NewMemoryStore()
 		return contents{func(context.Context) (registry.Store, error) { return kept, nil }, func() { _ = kept.Close() }}, nil
 	case storeBolt:
 		dir := d.newName()

@@ -1,4 +1,4 @@
-package immutable
+package registry
 
 import (
 	"fmt"
@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// A Map behaves like a Go map while it grows and shrinks, and older versions do not change.
-func TestMap(t *testing.T) {
+// An immutableMap behaves like a Go map while it grows and shrinks, and older versions do not change.
+func TestImmutableMap(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	var m Map[string, int]
+	var m immutableMap[string, int]
 	want := map[string]int{}
 	type version struct {
-		m    Map[string, int]
+		m    immutableMap[string, int]
 		want map[string]int
 	}
 	var versions []version
@@ -48,9 +48,9 @@ func TestMap(t *testing.T) {
 	}
 }
 
-func TestOrder(t *testing.T) {
+func TestMapOrder(t *testing.T) {
 	for name, order := range map[string][]int{"ascending": ascending(1000), "descending": descending(1000), "shuffled": rand.New(rand.NewPCG(1, 2)).Perm(1000)} {
-		var s Map[int, int]
+		var s immutableMap[int, int]
 		for _, k := range order {
 			s = s.Set(2*k, k)
 		}
@@ -92,8 +92,8 @@ func descending(n int) []int {
 }
 
 // Small pieces are merged after most of their entries are deleted.
-func TestPiecesMerge(t *testing.T) {
-	var s Map[int, int]
+func TestMapPiecesMerge(t *testing.T) {
+	var s immutableMap[int, int]
 	for i := range 10_000 {
 		s = s.Set(i, i)
 	}
@@ -108,9 +108,9 @@ func TestPiecesMerge(t *testing.T) {
 	}
 }
 
-func BenchmarkMap(b *testing.B) {
+func BenchmarkImmutableMap(b *testing.B) {
 	for _, size := range []int{10, 10_000} {
-		var m Map[string, int]
+		var m immutableMap[string, int]
 		keys := make([]string, size)
 		for i := range keys {
 			keys[i] = fmt.Sprintf("crontabs%d.stable.example.com", i)
