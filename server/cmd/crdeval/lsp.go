@@ -30,7 +30,7 @@ type lspCommand struct {
 }
 
 // Load implements commandline.Loader: it keeps the settings, because each workspace has a configuration file of its own.
-func (c *lspCommand) Load(set *settings.Set) error {
+func (c *lspCommand) Load(set *settings.Set) error { //nolint:unparam // the interface has an error
 	c.set = set
 	return nil
 }
