@@ -7,7 +7,6 @@
 package access
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -70,17 +69,4 @@ func Clip(text string, most int) string {
 		text = fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:most], ""), len(text))
 	}
 	return text
-}
-
-type identityKey struct{}
-
-// NewContext returns a context with the identity of a caller.
-func NewContext(ctx context.Context, id Identity) context.Context {
-	return context.WithValue(ctx, identityKey{}, id)
-}
-
-// FromContext returns the identity of a caller.
-func FromContext(ctx context.Context) (Identity, bool) {
-	id, ok := ctx.Value(identityKey{}).(Identity)
-	return id, ok
 }

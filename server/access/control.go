@@ -202,10 +202,9 @@ func denied(id Identity, message string) *Error {
 	return &Error{Unauthenticated: id.IsAnonymous(), Message: message}
 }
 
-// Sees reports whether the caller of ctx has a role in a catalog.
-func (c *Control) Sees(ctx context.Context, catalog string) bool {
-	id, ok := FromContext(ctx)
-	return c.policy == nil || ok && c.policy.Get().permissions(id, catalog) != 0
+// Sees reports whether a caller has a role in a catalog. One without a name has none.
+func (c *Control) Sees(id Identity, catalog string) bool {
+	return c.policy == nil || id.Name != "" && c.policy.Get().permissions(id, catalog) != 0
 }
 
 // Quota returns the quota of a catalog.

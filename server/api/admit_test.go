@@ -256,7 +256,7 @@ func admitting(r *crdevalv1.AdmitRequest) func(context.Context, *wire) error {
 }
 
 // badAdmits are the calls of Admit and Read that fail as a whole for what they have beside others.
-func badAdmits() []call {
+func badAdmits() []badCall {
 	never := &timestamppb.Timestamp{Seconds: 1 << 60}
 	reading := func(ctx context.Context, w *wire) error {
 		_, err := w.evaluation.Read(ctx, &crdevalv1.ReadRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Include: &crdevalv1.PresentationOptions{Now: never}})
@@ -266,7 +266,7 @@ func badAdmits() []call {
 	for i := range many {
 		many[i] = &crdevalv1.WriteItem{}
 	}
-	return []call{
+	return []badCall{
 		{"no catalog", admitting(&crdevalv1.AdmitRequest{}), "", "", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 		{"unknown catalog", admitting(&crdevalv1.AdmitRequest{Context: &crdevalv1.EvaluationContext{Catalog: "x"}}), "POST", "/v1/catalogs/x:admit", `{}`, asJSON, codes.NotFound, 404, "CATALOG_NOT_FOUND"},
 		{"stage", admitting(&crdevalv1.AdmitRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Stage: 9}), "POST", toAdmit, `{"stage":9}`, asJSON, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},

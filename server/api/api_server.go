@@ -10,6 +10,7 @@ import (
 	"github.com/crdeval/crdeval/engine/kubeserver"
 	"github.com/crdeval/crdeval/engine/publish"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // apiServerService has the calls that only API servers make. Its batches and streams are those of evaluation.
@@ -109,7 +110,7 @@ var decoding = evaluator[*crdevalv1.BodyItem, crdevalv1.DecodeBodyResult]{
 }
 
 // bodyWrite returns the body of an item, and its write, nil if it is unknown.
-func bodyWrite(origins Origins, m *crdevalv1.BodyItem) (engine.ObjectWrite, engine.Document, error) {
+func bodyWrite(origins call.Origins, m *crdevalv1.BodyItem) (engine.ObjectWrite, engine.Document, error) {
 	switch o := m.GetWrite().(type) {
 	case *crdevalv1.BodyItem_Body:
 		body, err := givenRequired(origins, "body", o.Body)
@@ -156,7 +157,7 @@ var validatingDecoded = evaluator[*crdevalv1.DecodedItem, crdevalv1.ValidateDeco
 }
 
 // decodedWrite returns the write of an item, and the document with the kind of the custom resource.
-func decodedWrite(origins Origins, m *crdevalv1.DecodedItem) (engine.ObjectWrite, engine.Document, error) {
+func decodedWrite(origins call.Origins, m *crdevalv1.DecodedItem) (engine.ObjectWrite, engine.Document, error) {
 	switch o := m.GetWrite().(type) {
 	case *crdevalv1.DecodedItem_Create:
 		c, err := creationOf(origins, m, o.Create)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/conversion"
 	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/registry"
@@ -81,9 +82,7 @@ func open[I item](ctx context.Context, s *evaluationService, r evaluation[I]) (*
 		b.view, err = openView(ctx, s.registry, c, b.inlineCrds)
 	}
 	b.budget.reset(s.limits.MaxMessageBytes, b.n*reservedErrorBytes)
-	if lease := flow.LeaseOf(ctx); lease != nil {
-		b.budget.grow = func(n int64) error { return lease.TryGrow(flow.Response, n) }
-	}
+	b.budget.lease = call.Of(ctx).Lease
 	return b, err
 }
 
@@ -173,7 +172,7 @@ func (b *batch) run(
 	ctx, release := conversion.Reserve(ctx)
 	defer release()
 	return s.RunItems(ctx, workers, b.n, func(ctx context.Context, work *flow.Work) func(int) {
-		r := resolver{view: b.view, limits: b.limits, origins: originsOf(ctx)}
+		r := resolver{view: b.view, limits: b.limits, origins: call.Of(ctx).Origins}
 		return func(i int) {
 			if err := work.Item(func(ctx context.Context) error { return b.evaluate(ctx, &r, i, evaluate) }); err != nil {
 				fail(i, b.addVersion(&r, b.item(i), err))
@@ -258,8 +257,8 @@ type budget struct {
 	max       int
 	left      atomic.Int64
 	discarded atomic.Int64          // bytes of results that did not fit
-	grow      func(int64) error     // charges the lease of the call; nil: none
-	short     atomic.Pointer[error] // the first error of grow, which all further items get
+	lease     *call.Lease           // of the call
+	short     atomic.Pointer[error] // the first error of lease, which all further items get
 }
 
 // reset starts a response of at most max bytes, of which some are reserved. At most half can be reserved.
@@ -298,10 +297,7 @@ func (b *budget) prepare(violations int, pruned, defaulted []engine.FieldChange)
 
 // charge charges bytes to the lease of the call.
 func (b *budget) charge(n int64) error {
-	if b.grow == nil || n == 0 {
-		return nil
-	}
-	if err := b.grow(n); err != nil {
+	if err := b.lease.TryGrow(call.Response, n); err != nil {
 		first := err // err itself would be allocated without an error, too
 		b.short.CompareAndSwap(nil, &first)
 		return err

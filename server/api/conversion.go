@@ -6,6 +6,7 @@ import (
 	"github.com/crdeval/crdeval/engine/convert"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
@@ -16,7 +17,7 @@ func (s *registryService) SetConversion(
 	if err := required("crd", r.GetCrd()); err != nil {
 		return nil, err
 	}
-	rules, err := givenManifest(originsOf(ctx), r.GetRules())
+	rules, err := givenManifest(call.Of(ctx).Origins, r.GetRules())
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/access"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
@@ -20,7 +22,7 @@ type registryService struct {
 	limits   Limits
 	faults   faults
 	watches  *watchSlots
-	visible  func(context.Context, string) bool // nil: all catalogs
+	visible  func(access.Identity, string) bool // nil: all catalogs
 }
 
 // RegisterCrd registers a CRD if it is accepted.
@@ -91,10 +93,10 @@ func submission(ctx context.Context, r interface {
 		},
 		AsStored: r.GetAsStored(), FieldValidation: validation,
 	}
-	if s.Manifest, err = givenManifest(originsOf(ctx), r.GetManifest()); err != nil {
+	if s.Manifest, err = givenManifest(call.Of(ctx).Origins, r.GetManifest()); err != nil {
 		return s, err
 	}
-	if s.Conversion, err = givenManifest(originsOf(ctx), r.GetConversion()); err != nil {
+	if s.Conversion, err = givenManifest(call.Of(ctx).Origins, r.GetConversion()); err != nil {
 		return s, err
 	}
 	if s.Manifest.Absent() {
@@ -110,7 +112,7 @@ func registration(
 		Accepted: done.Outcome != registry.Rejected, Report: report(done.Report), Crd: crd(done.CRD, false), Token: done.Token,
 		Outcome: outcome(done.Outcome),
 	}
-	if of := originsOf(ctx); of != nil && m.Report != nil {
+	if of := call.Of(ctx).Origins; of != nil && m.Report != nil {
 		m.Report.Warnings = slices.Concat(warnings(of.Warnings(manifest)), m.GetReport().GetWarnings())
 	}
 	return m
@@ -279,8 +281,8 @@ func (s *registryService) ListCatalogs(
 	ctx context.Context, r *crdevalv1.ListCatalogsRequest,
 ) (*crdevalv1.ListCatalogsResponse, error) {
 	p := registry.Page{Size: int(r.GetPageSize()), Token: r.GetPageToken()}
-	if s.visible != nil {
-		p.Visible = func(name string) bool { return s.visible(ctx, name) }
+	if caller := call.Of(ctx).Identity; s.visible != nil {
+		p.Visible = func(name string) bool { return s.visible(caller, name) }
 	}
 	page, err := s.registry.Catalogs(ctx, p, r.GetAtLeast())
 	if err != nil {

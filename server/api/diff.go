@@ -5,6 +5,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/diff"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
@@ -57,10 +58,10 @@ func DiffMessage(d *diff.Result, counterexamples []diff.Counterexample) *crdeval
 // comparison checks and converts the manifests and objects of a request.
 func comparison(ctx context.Context, r *crdevalv1.DiffCrdRequest) (c registry.Comparison, err error) {
 	c = registry.Comparison{Name: r.GetCrd(), Revision: r.GetRevision(), Tries: int(r.GetCounterexampleTries())}
-	if c.New, err = givenManifest(originsOf(ctx), r.GetManifest()); err != nil {
+	if c.New, err = givenManifest(call.Of(ctx).Origins, r.GetManifest()); err != nil {
 		return c, err
 	}
-	if c.Base, err = givenManifest(originsOf(ctx), r.GetBase()); err != nil {
+	if c.Base, err = givenManifest(call.Of(ctx).Origins, r.GetBase()); err != nil {
 		return c, err
 	}
 	const exclude = "%s and base exclude each other: compare with a registered CRD or with a manifest"

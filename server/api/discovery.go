@@ -12,7 +12,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
@@ -197,5 +197,5 @@ const discoveryBytes = 4 << 10
 // reserveDocument charges the lease of a call for a document that it builds. A request of few bytes can ask for a document
 // as large as a message.
 func reserveDocument(ctx context.Context, n int64) error {
-	return flow.LeaseOf(ctx).TryGrow(flow.Tree, n) // it holds a seat
+	return call.Of(ctx).Lease.TryGrow(call.Tree, n) // it holds a seat
 }

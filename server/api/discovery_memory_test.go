@@ -13,7 +13,7 @@ import (
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // large registers CRDs whose documents have some MiB each.
@@ -34,19 +34,19 @@ func (w *wire) large(count int) *wire {
 func TestDocumentMemory(t *testing.T) {
 	rejected := &atomic.Int64{}
 	w := startWith(t, nil, func(o *api.Options) { o.Rejected = func() { rejected.Add(1) } }).large(2)
-	w.ledger = flow.NewMemory(32 << 20) // 16 MiB for one caller
+	w.ledger = call.NewMemory(32 << 20) // 16 MiB for one caller
 	other := w.ledger.Open("caller")
-	if err := other.TryGrow(flow.Response, 15<<20); err != nil {
+	if err := other.TryGrow(call.Response, 15<<20); err != nil {
 		t.Fatal(err)
 	}
 	for path, held := range map[string]int64{"openapi/v2": 0, "apis": 1 << 20, "crds?view=CRD_VIEW_FULL": 0} { // the discovery of 2 versions needs 8 KiB
-		if err := other.TryGrow(flow.Response, held); err != nil {
+		if err := other.TryGrow(call.Response, held); err != nil {
 			t.Fatal(err)
 		}
 		if got := w.do(http.MethodGet, "/v1/catalogs/default/"+path, ""); got.code != http.StatusServiceUnavailable || !strings.Contains(got.text, "OVERLOADED") {
 			t.Errorf("%s: HTTP %d %.300s", path, got.code, got.text)
 		}
-		other.Shrink(flow.Response, held)
+		other.Shrink(call.Response, held)
 	}
 	if n := rejected.Load(); n != 3 {
 		t.Errorf("%d rejections were counted, want 3", n)

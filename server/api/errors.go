@@ -218,7 +218,6 @@ type faults struct {
 	log        *slog.Logger
 	itemFailed func(reason string) // called for each item with an error
 	rejected   func()              // called for each call that ends with OVERLOADED, except by shutdown
-	caller     func(context.Context) string
 }
 
 // problem returns the problem that an error is. It logs an internal error.
@@ -342,7 +341,7 @@ func (r registrar) RegisterService(desc *grpc.ServiceDesc, service any) {
 	for i := range own.Streams {
 		handler := own.Streams[i].Handler
 		own.Streams[i].Handler = func(service any, s grpc.ServerStream) error {
-			return r.faults.call(s.Context(), handler(service, &serverStream{ServerStream: s, ctx: withMemory(s.Context())}))
+			return r.faults.call(s.Context(), handler(service, &serverStream{ServerStream: s}))
 		}
 	}
 	r.ServiceRegistrar.RegisterService(&own, service)
@@ -373,27 +372,12 @@ func (f faults) unary(handler grpc.MethodHandler) grpc.MethodHandler {
 	}
 }
 
-// handler returns a handler with the flow and the memory of the call, whose errors are statuses.
+// handler returns a handler whose errors are statuses.
 func (f faults) handler(next grpc.UnaryHandler) grpc.UnaryHandler {
 	return func(ctx context.Context, request any) (response any, err error) {
-		ctx = withMemory(ctx)
-		response, err = next(f.withFlow(ctx, request), request)
+		response, err = next(ctx, request)
 		return response, f.call(ctx, err)
 	}
-}
-
-// anonymous is the prefix of the names of callers that are not authenticated.
-const anonymous = "connection:"
-
-// withFlow returns a context with the flow of a request. The tenant is an authenticated caller, whose flows are its
-// catalogs. Without authentication, the tenant is the catalog, and its flows are the connections.
-func (f faults) withFlow(ctx context.Context, request any) context.Context {
-	catalog := crdevalv1.CatalogOf(request)
-	caller := f.caller(ctx)
-	if strings.HasPrefix(caller, anonymous) {
-		return flow.WithKey(ctx, flow.Key{Tenant: "catalog:" + catalog, Flow: caller})
-	}
-	return flow.WithKey(ctx, flow.Key{Tenant: caller, Flow: catalog})
 }
 
 // checkRequest returns the error of a request without a catalog.
@@ -420,12 +404,8 @@ func required(name, value string) error {
 // A serverStream checks the messages of a stream.
 type serverStream struct {
 	grpc.ServerStream
-	ctx   context.Context //nolint:containedctx // a grpc.ServerStream has one
 	begun bool
 }
-
-// Context implements grpc.ServerStream.
-func (s *serverStream) Context() context.Context { return s.ctx }
 
 // RecvMsg implements grpc.ServerStream. Only the first message of a stream names the catalog.
 func (s *serverStream) RecvMsg(m any) error {

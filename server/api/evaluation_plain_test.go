@@ -8,7 +8,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // TestPlainResults: only results that have nothing but the same revision are one message.
@@ -68,18 +68,15 @@ func TestPlainResults(t *testing.T) {
 func TestLongLists(t *testing.T) {
 	b := &batch{}
 	b.budget.reset(1<<20, 0)
-	charged := int64(0)
-	b.budget.grow = func(n int64) error {
-		charged += n
-		return flow.ErrNoMemory
-	}
+	memory := call.NewMemory(1000 * changeMemory) // of which half is for one caller
+	b.budget.lease = memory.Open("caller")
 	short := engine.FieldChange{Path: "spec.a", Pointer: "/spec/a"}
 	v := &engine.Verdict{Pruned: slices.Repeat([]engine.FieldChange{short}, 1000)}
-	if _, err := b.verdictResult(v); !errors.Is(err, flow.ErrNoMemory) || charged < 1000*changeMemory || b.budget.short.Load() == nil {
-		t.Errorf("%v, %d bytes charged", err, charged)
+	if _, err := b.verdictResult(v); !errors.Is(err, call.ErrTooLarge) || b.budget.short.Load() == nil {
+		t.Error(err)
 	}
-	charged, v.Pruned[0].Value = 0, make([]byte, 2<<20)
-	if _, err := b.verdictResult(v); !isBudgetError(err) || charged != 0 {
-		t.Errorf("%v, %d bytes charged", err, charged)
+	v.Pruned[0].Value = make([]byte, 2<<20)
+	if _, err := b.verdictResult(v); !isBudgetError(err) || memory.Stats().Rejected != 1 {
+		t.Errorf("%v, %+v", err, memory.Stats())
 	}
 }

@@ -26,9 +26,10 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/gateway"
 	"github.com/crdeval/crdeval/server/registry"
+	"github.com/crdeval/crdeval/server/transport"
 	"github.com/crdeval/crdeval/server/transport/inprocess"
 )
 
@@ -51,7 +52,7 @@ type wire struct {
 	shows      crdevalv1.PresentationServiceClient
 	apiServers crdevalv1.ApiServerServiceClient
 	server     crdevalv1.ServerServiceClient
-	ledger     *flow.Memory // of REST requests, which have the same caller; nil: unlimited
+	ledger     *call.Memory // of REST requests, which have the same caller; nil: unlimited
 }
 
 // start runs the handlers over a registry in memory; wrap, if any, stands between the two.
@@ -81,7 +82,7 @@ func startWith(t testing.TB, wrap func(api.Registry) api.Registry, configure fun
 	if configure != nil {
 		configure(&options)
 	}
-	inner := inprocess.New(inprocess.Options{MaxMessageBytes: maxMessage})
+	inner := transport.NewInProcess(transport.ServerOptions{MaxMessageBytes: maxMessage, Log: log})
 	services := inprocess.Registrar{api.Decoding{ServiceRegistrar: server}, inner}
 	api.Register(services, options)
 	state := health.NewServer()
@@ -97,7 +98,10 @@ func startWith(t testing.TB, wrap func(api.Registry) api.Registry, configure fun
 	}
 	w := &wire{}
 	handler, err := gateway.New(ctx, inner, gateway.Options{
-		MaxBodyBytes: maxMessage, Open: func(context.Context) *flow.Lease { return w.ledger.Open("caller") },
+		MaxBodyBytes: maxMessage, Admit: func(r *http.Request) error {
+			call.Of(r.Context()).Lease = w.ledger.Open("caller")
+			return nil
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -1,13 +1,11 @@
 package api
 
 import (
-	"context"
 	"errors"
 	"time"
 
-	"github.com/crdeval/crdeval/engine/host"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // MemoryError returns the status of a call whose lease could not grow. err is the error of Grow.
@@ -24,13 +22,13 @@ const memoryPause = 2 * time.Second
 
 // lacksMemory reports whether an item failed because its call may not hold more memory.
 func lacksMemory(err error) bool {
-	return errors.Is(err, flow.ErrNoMemory) || errors.Is(err, flow.ErrTooLarge)
+	return errors.Is(err, call.ErrNoMemory) || errors.Is(err, call.ErrTooLarge)
 }
 
 // memoryProblem returns the error of a call or an item whose lease could not grow.
 func memoryProblem(err error) *Error {
 	metadata := map[string]string{"limit": "memory"}
-	if errors.Is(err, flow.ErrTooLarge) {
+	if errors.Is(err, call.ErrTooLarge) {
 		return &Error{
 			Reason: crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, Metadata: metadata,
 			Message: "the call needs more memory than one caller may use: send fewer or smaller items in a call, or raise --memory",
@@ -40,13 +38,4 @@ func memoryProblem(err error) *Error {
 		Reason: crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED, Metadata: metadata,
 		Message: "other calls use the memory that this one needs: retry later, send fewer or smaller items in a call, or raise --memory",
 	}
-}
-
-// withMemory returns a context in which evaluations charge their document trees to the lease of the call.
-func withMemory(ctx context.Context) context.Context {
-	lease := flow.LeaseOf(ctx)
-	if lease == nil {
-		return ctx
-	}
-	return host.WithHooks(ctx, &host.Hooks{Grow: func(n int64) error { return lease.TryGrow(flow.Tree, n) }})
 }

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // TestMemoryPause: the answer to a call is held back, once, if there is no memory for its items. The time is that of
@@ -20,9 +20,9 @@ func TestMemoryPause(t *testing.T) {
 		limit time.Duration // of the call; 0: none
 		want  time.Duration
 	}{
-		{"no memory", fmt.Errorf("an item: %w", flow.ErrNoMemory), 0, memoryPause},
-		{"too large", flow.ErrTooLarge, 0, memoryPause},
-		{"a deadline", flow.ErrNoMemory, memoryPause / 2, memoryPause / 2},
+		{"no memory", fmt.Errorf("an item: %w", call.ErrNoMemory), 0, memoryPause},
+		{"too large", call.ErrTooLarge, 0, memoryPause},
+		{"a deadline", call.ErrNoMemory, memoryPause / 2, memoryPause / 2},
 		{"another error", errors.New("invalid"), 0, 0},
 		{"allowed", nil, 0, 0},
 	} {

@@ -13,7 +13,6 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdeval/crdeval/engine/document"
 	"github.com/crdeval/crdeval/engine/publish"
 	"github.com/crdeval/crdeval/engine/rules"
 
@@ -22,6 +21,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
@@ -130,32 +130,8 @@ func timestamp(t time.Time) *timestamppb.Timestamp {
 	return timestamppb.New(t)
 }
 
-// Origins know where the documents of a request are in its body. Callers in the same process set them in the context of
-// the call: messages have no place for them.
-type Origins interface {
-	// Origin returns the origin of a document of the request, nil if it has none. The error says that the document cannot
-	// be read. It is nil for one that the engine can report itself.
-	Origin(d *crdevalv1.Document) (*document.Origin, error)
-	// Warnings returns the warnings about the place of a document in the body.
-	Warnings(d *crdevalv1.Document) []engine.Warning
-}
-
-type originsKey struct{}
-
-// WithOrigins returns a context for calls in the same process. Positions of their results are those in the body, and its
-// YAML documents are manifests: see engine.Document.Origin.
-func WithOrigins(ctx context.Context, o Origins) context.Context {
-	return context.WithValue(ctx, originsKey{}, o)
-}
-
-// originsOf returns the Origins of a context, or nil.
-func originsOf(ctx context.Context) Origins {
-	o, _ := ctx.Value(originsKey{}).(Origins)
-	return o
-}
-
 // given converts a Document of a request.
-func given(o Origins, d *crdevalv1.Document) (document engine.Document, err error) {
+func given(o call.Origins, d *crdevalv1.Document) (document engine.Document, err error) {
 	switch c := d.GetContent().(type) {
 	case *crdevalv1.Document_Json:
 		document = engine.JSON(present(c.Json))
@@ -171,7 +147,7 @@ func given(o Origins, d *crdevalv1.Document) (document engine.Document, err erro
 }
 
 // givenManifest is given for a CRD or its conversion rules.
-func givenManifest(o Origins, d *crdevalv1.Document) (document engine.Document, err error) {
+func givenManifest(o call.Origins, d *crdevalv1.Document) (document engine.Document, err error) {
 	document, err = given(o, d)
 	if e, ok := errors.AsType[*engine.Error](err); ok && e.Reason == engine.ReasonObjectUnreadable {
 		of := *e
@@ -181,7 +157,7 @@ func givenManifest(o Origins, d *crdevalv1.Document) (document engine.Document, 
 }
 
 // withPlace returns warnings with those about the place of a document before them.
-func withPlace(o Origins, d *crdevalv1.Document, list []engine.Warning) []engine.Warning {
+func withPlace(o call.Origins, d *crdevalv1.Document, list []engine.Warning) []engine.Warning {
 	if o == nil {
 		return list
 	}
@@ -201,7 +177,7 @@ func givenList(ctx context.Context, field string, list []*crdevalv1.Document) (a
 	if len(list) == 0 {
 		return nil, nil
 	}
-	origins := originsOf(ctx)
+	origins := call.Of(ctx).Origins
 	all = make([]engine.Document, len(list))
 	for i, d := range list {
 		if all[i], err = given(origins, d); err != nil {

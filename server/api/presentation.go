@@ -14,6 +14,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/flow"
 )
 
@@ -71,7 +72,7 @@ func (s *presentationService) subject(ctx context.Context, r objectRequest, list
 	if len(objects) > 0 {
 		first = objects[0]
 	}
-	lookup := resolver{view: view, limits: s.limits.Documents, origins: originsOf(ctx)}
+	lookup := resolver{view: view, limits: s.limits.Documents, origins: call.Of(ctx).Origins}
 	d, err := lookup.definition(ctx, r, first)
 	if err != nil {
 		return nil, err
@@ -183,7 +184,7 @@ func (s *presentationService) GetScale(ctx context.Context, r *crdevalv1.GetScal
 
 // SetScale returns an object with the replicas of a Scale.
 func (s *presentationService) SetScale(ctx context.Context, r *crdevalv1.SetScaleRequest) (*crdevalv1.SetScaleResponse, error) {
-	scale, err := given(originsOf(ctx), r.GetScale())
+	scale, err := given(call.Of(ctx).Origins, r.GetScale())
 	if err != nil {
 		return nil, err
 	}

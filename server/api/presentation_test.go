@@ -351,7 +351,7 @@ func TestTableOfKinds(t *testing.T) {
 }
 
 // badPresentations are the calls of PresentationService, and gets of ApiServerService, that fail, each over both faces as far as these can say it.
-func badPresentations() []call {
+func badPresentations() []badCall {
 	const bad, missing, badHTTP, missingHTTP = codes.InvalidArgument, codes.NotFound, http.StatusBadRequest, http.StatusNotFound
 	documents := func(texts ...string) (all []*crdevalv1.Document) {
 		for _, text := range texts {
@@ -362,7 +362,7 @@ func badPresentations() []call {
 	never := &timestamppb.Timestamp{Seconds: 1 << 60}
 	beta := strings.Replace(aLamp, "com/v1", "com/v1beta1", 1)
 	long := strings.Repeat("x", 1<<20+1)
-	return []call{
+	return []badCall{
 		{"table without a catalog", table(&crdevalv1.TableRequest{}), "", "", "", "", bad, badHTTP, "INVALID_ARGUMENT"},
 		{"table of nothing", table(&crdevalv1.TableRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}}), "POST", toShow + ":table", `{}`, asJSON, bad, badHTTP, "INVALID_ARGUMENT"},
 		{"table of an unknown catalog", table(&crdevalv1.TableRequest{Context: &crdevalv1.EvaluationContext{Catalog: "x"}, Crd: lamps}), "POST", "/v1/catalogs/x:table", `{"crd":"lamps.example.com"}`, asJSON, missing, missingHTTP, "CATALOG_NOT_FOUND"},

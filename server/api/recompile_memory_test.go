@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/server/api"
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
@@ -24,7 +24,7 @@ func TestRecompilationTooLarge(t *testing.T) {
 	}
 	validate := func(memory int64) answer {
 		of.Programs.Remove(done.Revision)
-		w.ledger = flow.NewMemory(memory)
+		w.ledger = call.NewMemory(memory)
 		return w.do(http.MethodPost, "/v1/catalogs/default:validate",
 			`{"items":[{"create":{"object":{"apiVersion":"large.example.com/v1","kind":"A0","metadata":{"name":"a"}}}}]}`)
 	}

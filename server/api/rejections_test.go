@@ -102,8 +102,8 @@ func TestBadObjects(t *testing.T) {
 	}
 }
 
-// call is one bad call over both faces; a face that cannot express it is left out.
-type call struct {
+// badCall is one bad call over both faces; a face that cannot express it is left out.
+type badCall struct {
 	name                       string
 	grpc                       func(context.Context, *wire) error
 	method, path, body, header string
@@ -134,7 +134,7 @@ const (
 )
 
 // badCalls are the calls that fail as a whole, each with its gRPC code and its HTTP status.
-func badCalls() []call {
+func badCalls() []badCall {
 	items := make([]*crdevalv1.WriteItem, 1001)
 	for i := range items {
 		items[i] = &crdevalv1.WriteItem{}
@@ -154,7 +154,7 @@ func badCalls() []call {
 	overlaid := &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default", Crds: []*crdevalv1.Document{{}}}}
 	foreign := &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default", AtLeast: "elsewhere"}}
 	hasty := &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default", Options: &crdevalv1.EvaluationOptions{ItemTimeout: durationpb.New(-time.Second)}}}
-	return []call{
+	return []badCall{
 		{"batch limit", validate(&crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: items}), "POST", toValidate, tooMany, asJSON, codes.ResourceExhausted, 413, "LIMIT_EXCEEDED"},
 		{"message limit", validate(large), "POST", toValidate, `"` + strings.Repeat(hugeString, 3) + `"`, asJSON, codes.ResourceExhausted, 413, "LIMIT_EXCEEDED"},
 		{"page size", listed(-1), "GET", toRegister + "?pageSize=-1", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
@@ -15,7 +16,7 @@ import (
 type resolver struct {
 	view    registry.View
 	limits  engine.Limits
-	origins Origins // of the documents of items, or nil
+	origins call.Origins // of the documents of items, or nil
 	last    target
 	found   *engine.Definition            // of last; nil: none yet
 	head    []byte                        // the beginning of the object of last; nil if that does not name its kind
@@ -148,7 +149,7 @@ func bodyOf(m *crdevalv1.WriteItem) *crdevalv1.Document {
 }
 
 // writeOf returns the write of an item, and the document with the kind of the custom resource.
-func writeOf(origins Origins, m *crdevalv1.WriteItem) (w engine.Write, typed engine.Document, err error) {
+func writeOf(origins call.Origins, m *crdevalv1.WriteItem) (w engine.Write, typed engine.Document, err error) {
 	switch o := m.GetOperation().(type) {
 	case *crdevalv1.WriteItem_Create:
 		c, err := creationOf(origins, m, o.Create)
@@ -180,7 +181,7 @@ type namedItem interface {
 }
 
 // creationOf returns the creation of an item.
-func creationOf(origins Origins, m namedItem, c *crdevalv1.Create) (engine.Create, error) {
+func creationOf(origins call.Origins, m namedItem, c *crdevalv1.Create) (engine.Create, error) {
 	object, err := givenRequired(origins, "create.object", c.GetObject())
 	return engine.Create{
 		Object: object, GeneratedName: c.GetGeneratedName(),
@@ -189,7 +190,7 @@ func creationOf(origins Origins, m namedItem, c *crdevalv1.Create) (engine.Creat
 }
 
 // updateOf returns the update of an item, and the document with the kind of the custom resource.
-func updateOf(origins Origins, m namedItem, u *crdevalv1.Update) (w engine.Update, typed engine.Document, err error) {
+func updateOf(origins call.Origins, m namedItem, u *crdevalv1.Update) (w engine.Update, typed engine.Document, err error) {
 	w = engine.Update{
 		OldDecoded: u.GetOldObjectDecoded(), Subresource: u.GetSubresource(),
 		Version: m.GetVersion(), Namespace: m.GetNamespace(), Name: m.GetName(),
@@ -204,7 +205,7 @@ func updateOf(origins Origins, m namedItem, u *crdevalv1.Update) (w engine.Updat
 }
 
 // givenRequired converts a Document of a request that must not be absent.
-func givenRequired(origins Origins, field string, m *crdevalv1.Document) (engine.Document, error) {
+func givenRequired(origins call.Origins, field string, m *crdevalv1.Document) (engine.Document, error) {
 	d, err := given(origins, m)
 	if err == nil && d.Absent() {
 		err = invalid(field, "%s is required, as JSON or YAML", field)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/access"
 	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/registry"
 	"github.com/crdeval/crdeval/server/transport/inprocess"
@@ -41,10 +42,8 @@ type Options struct {
 	Rejected func()
 	// UnderPressure reports whether memory is short. Streams wait then. May be nil.
 	UnderPressure func() bool
-	// Caller returns the identity of the caller, for limits per caller. Default: all callers are one.
-	Caller func(context.Context) string
 	// Visible reports whether ListCatalogs may show a catalog to the caller. Default: all are visible.
-	Visible func(ctx context.Context, catalog string) bool
+	Visible func(caller access.Identity, catalog string) bool
 	// Scheduler shares CPU time between the calls. Default: a new one.
 	Scheduler *flow.Scheduler
 	// MaxStreamIdle is the time without progress after which a stream may lose its slot to another. Default: 1 minute.
@@ -62,9 +61,6 @@ func (o Options) withDefaults() Options {
 	o.Log = cmp.Or(o.Log, slog.Default())
 	o.MaxStreamIdle = cmp.Or(o.MaxStreamIdle, time.Minute)
 	o.MaxWatchStall = cmp.Or(o.MaxWatchStall, time.Minute)
-	if o.Caller == nil {
-		o.Caller = func(context.Context) string { return "" }
-	}
 	if o.ItemFailed == nil {
 		o.ItemFailed = func(string) {}
 	}
@@ -81,7 +77,7 @@ func (o Options) withDefaults() Options {
 }
 
 func (o *Options) faults() faults {
-	return faults{log: o.Log, itemFailed: o.ItemFailed, rejected: o.Rejected, caller: o.Caller}
+	return faults{log: o.Log, itemFailed: o.ItemFailed, rejected: o.Rejected}
 }
 
 // Register registers the services of the API.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/host"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
@@ -107,7 +108,6 @@ func serveStream[M streamRequest[I], I item, R, Req, Res any](
 	if err != nil {
 		return err
 	}
-	ctx = s.faults.withFlow(ctx, first)
 	t := &stream[M, I, R]{streamKind: kind, service: s, slot: slot}
 	if t.opened, err = open(ctx, s, first); err != nil {
 		return err
@@ -306,7 +306,7 @@ func (t *stream[M, I, R]) sendChunk(ctx context.Context, c *chunk[I, R]) error {
 // evaluateAgain evaluates an item of a chunk alone.
 func (t *stream[M, I, R]) evaluateAgain(ctx context.Context, c *chunk[I, R], i int) error {
 	return t.unlessEnded(ctx, func() error {
-		r := resolver{view: c.view, limits: c.limits, origins: originsOf(ctx)}
+		r := resolver{view: c.view, limits: c.limits, origins: call.Of(ctx).Origins}
 		if err := t.service.scheduler.Run(ctx, func(ctx context.Context) error {
 			return c.evaluate(ctx, &r, i, func(ctx context.Context, r *resolver, i int) (err error) {
 				c.results[i], err = t.evaluate(c.batch, ctx, r, c.items[i])

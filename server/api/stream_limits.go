@@ -7,6 +7,7 @@ import (
 	"time"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/flow"
 )
 
@@ -28,7 +29,6 @@ const (
 type streamSlots struct {
 	max, maxPerCaller int
 	maxIdle           time.Duration
-	caller            func(context.Context) string
 	short             func() bool     // reports whether memory is short
 	draining          <-chan struct{} // nil: never
 	start             time.Time
@@ -39,7 +39,7 @@ type streamSlots struct {
 
 func newStreamSlots(o *Options) *streamSlots {
 	return &streamSlots{
-		max: o.Limits.MaxStreams, maxPerCaller: o.Limits.MaxStreamsPerCaller, maxIdle: o.MaxStreamIdle, caller: o.Caller,
+		max: o.Limits.MaxStreams, maxPerCaller: o.Limits.MaxStreamsPerCaller, maxIdle: o.MaxStreamIdle,
 		short: o.UnderPressure, draining: o.Draining, start: time.Now(),
 		taken: map[*streamSlot]struct{}{},
 	}
@@ -64,7 +64,7 @@ func (s *streamSlots) take(ctx context.Context) (*streamSlot, error) {
 		return nil, errStreamDraining
 	default:
 	}
-	slot := &streamSlot{of: s, caller: s.caller(ctx), lost: make(chan error, 1)}
+	slot := &streamSlot{of: s, caller: call.Of(ctx).Caller, lost: make(chan error, 1)}
 	slot.touch()
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // TestStreamSlots checks that the stream that was idle for longest loses its slot, and only if it was idle long enough.
@@ -14,26 +16,25 @@ func TestStreamSlots(t *testing.T) {
 	caller := "a"
 	o := Options{
 		Limits: Limits{MaxStreams: 3, MaxStreamsPerCaller: 3, MaxMessageBytes: 1}, MaxStreamIdle: time.Minute,
-		Caller: func(context.Context) string { return caller },
 	}
 	s := newStreamSlots(&o)
 	s.start = time.Now().Add(-time.Hour)
 	var slots []*streamSlot
 	for range 3 {
-		slot, err := s.take(t.Context())
+		slot, err := s.take(call.With(t.Context(), &call.Call{Caller: caller}))
 		if err != nil {
 			t.Fatal(err)
 		}
 		slot.begun.Store(true)
 		slots = append(slots, slot)
 	}
-	if _, err := s.take(t.Context()); err == nil {
+	if _, err := s.take(call.With(t.Context(), &call.Call{Caller: caller})); err == nil {
 		t.Error("a stream with progress lost its slot")
 	}
 	slots[0].active.Store(int64(58*time.Minute + 2*time.Second))
 	slots[1].active.Store(int64(58 * time.Minute))
 	caller = "b"
-	slot, err := s.take(t.Context())
+	slot, err := s.take(call.With(t.Context(), &call.Call{Caller: caller}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,16 +42,16 @@ func TestStreamSlots(t *testing.T) {
 	slots[1].release() // as its handler does
 	slots[0].touch()
 	slot.begun.Store(true)
-	if _, err := s.take(t.Context()); err == nil {
+	if _, err := s.take(call.With(t.Context(), &call.Call{Caller: caller})); err == nil {
 		t.Error("a stream with progress lost its slot")
 	}
 	slot.release()
-	silent, err := s.take(t.Context())
+	silent, err := s.take(call.With(t.Context(), &call.Call{Caller: caller}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	caller = "c" // is not kept out by streams without a message
-	if _, err := s.take(t.Context()); err != nil {
+	if _, err := s.take(call.With(t.Context(), &call.Call{Caller: caller})); err != nil {
 		t.Error(err)
 	}
 	wantLost(t, silent, "max_streams")
@@ -61,16 +62,13 @@ func TestStreamSlots(t *testing.T) {
 
 // TestStreamSlotsPerCaller checks that a caller at its limit loses an idle stream of its own only, and leaves slots for others.
 func TestStreamSlotsPerCaller(t *testing.T) {
-	caller := "a"
 	o := Options{
 		Limits: Limits{MaxStreams: 4, MaxStreamsPerCaller: 2, MaxMessageBytes: 1}, MaxStreamIdle: time.Minute,
-		Caller: func(context.Context) string { return caller },
 	}
 	s := newStreamSlots(&o)
 	s.start = time.Now().Add(-time.Hour)
 	take := func(name string) (*streamSlot, error) {
-		caller = name
-		return s.take(t.Context())
+		return s.take(call.With(t.Context(), &call.Call{Caller: name}))
 	}
 	first, err := take("a")
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/host"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
@@ -24,7 +25,6 @@ const fullWatchSlots = 10
 type watchSlots struct {
 	max, maxPerCaller int
 	maxStall          time.Duration
-	caller            func(context.Context) string
 	draining          <-chan struct{} // nil: never
 	start             time.Time
 
@@ -50,7 +50,7 @@ type watchSlot struct {
 
 func newWatchSlots(o *Options) *watchSlots {
 	return &watchSlots{
-		max: o.Limits.MaxWatches, maxPerCaller: o.Limits.MaxWatchesPerCaller, maxStall: o.MaxWatchStall, caller: o.Caller,
+		max: o.Limits.MaxWatches, maxPerCaller: o.Limits.MaxWatchesPerCaller, maxStall: o.MaxWatchStall,
 		draining: o.Draining, start: time.Now(), callers: map[string]*watchCaller{},
 	}
 }
@@ -65,7 +65,7 @@ func (w *watchSlots) take(ctx context.Context, full bool) (context.Context, *wat
 		return nil, nil, errWatchDraining
 	default:
 	}
-	slot := &watchSlot{of: w, caller: w.caller(ctx), size: 1}
+	slot := &watchSlot{of: w, caller: call.Of(ctx).Caller, size: 1}
 	if full {
 		slot.size = min(fullWatchSlots, w.maxPerCaller)
 	}

@@ -6,20 +6,21 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // watchers opens watches of several callers.
 type watchers struct {
 	*watchSlots
-	t      *testing.T
-	caller string
+	t *testing.T
 }
 
 func newWatchers(t *testing.T, l Limits) *watchers {
 	t.Helper()
 	w := &watchers{t: t}
 	w.watchSlots = newWatchSlots(&Options{
-		Limits: l.withDefaults(), Caller: func(context.Context) string { return w.caller }, MaxWatchStall: time.Minute,
+		Limits: l.withDefaults(), MaxWatchStall: time.Minute,
 	})
 	return w
 }
@@ -27,8 +28,7 @@ func newWatchers(t *testing.T, l Limits) *watchers {
 // open opens a watch and wants the error to name a limit, or no error for "".
 func (w *watchers) open(caller string, full bool, limit string) (context.Context, *watchSlot) {
 	w.t.Helper()
-	w.caller = caller
-	ctx, slot, err := w.take(w.t.Context(), full)
+	ctx, slot, err := w.take(call.With(w.t.Context(), &call.Call{Caller: caller}), full)
 	got := ""
 	if err != nil {
 		got = classify(err).Metadata["limit"]

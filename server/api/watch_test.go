@@ -245,7 +245,6 @@ func TestWatchSlotsPerCaller(t *testing.T) {
 		return errors.Join(send(registry.Event{Type: registry.Synced}), untilEnd(ctx, from, send))
 	}, func(o *api.Options) {
 		o.Limits.MaxWatchesPerCaller, o.Rejected = 11, func() { counted.Add(1) }
-		o.Caller = func(context.Context) string { return "one" }
 	})
 	var ends []context.CancelFunc
 	open := func(view crdevalv1.CrdView) error {

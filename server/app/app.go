@@ -20,6 +20,7 @@ import (
 	"github.com/crdeval/crdeval/server/access"
 	"github.com/crdeval/crdeval/server/access/audit"
 	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/conversion"
 	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/logfile"
@@ -60,10 +61,11 @@ type App struct {
 	health    *health.Server
 	grpc      *grpc.Server
 	inProcess *inprocess.Conn // calls the same services for the REST gateway
+	admit     func(*http.Request) error
 	convert   func(context.Context, *webhook.Conversion) (*webhook.Converted, error)
 	web       []web
 
-	memory      *flow.Memory // of the calls
+	memory      *call.Memory // of the calls
 	connections *transport.Connections
 
 	grpcListeners []net.Listener
@@ -228,14 +230,14 @@ func (a *App) startGRPC(ctx context.Context) error {
 	a.short = pressure(limit)
 	methods := map[string]bool{webhook.ConvertMethod: true} // complete before the first call
 	a.rejected = a.telemetry.CountRejectedCalls(
-		string(flow.ReasonConcurrency), string(flow.ReasonDelay), string(flow.ReasonMaxInFlight),
+		string(call.ReasonConcurrency), string(call.ReasonDelay), string(call.ReasonMaxInFlight),
 		transport.RejectedMemory, transport.RejectedIncomplete, transport.RejectedAuxiliary, rejectedOther)
-	limiter := flow.NewLimiter(flow.LimiterOptions{Max: a.config.MaxInFlight})
+	limiter := call.NewLimiter(call.LimiterOptions{Max: a.config.MaxInFlight})
 	a.gate = transport.NewGate(transport.GateOptions{
 		Limiter: limiter, UnderPressure: a.short, Rejected: a.rejected, Log: a.log, Authenticated: a.access.Enabled() || a.config.TLSClientCA != "",
 	})
 	a.telemetry.ObserveInFlight(limiter.State)
-	a.memory = flow.NewMemory(a.config.callBytes())
+	a.memory = call.NewMemory(a.config.callBytes())
 	a.connections = transport.NewConnections(transport.ConnectionOptions{
 		Max: a.config.maxConnections(), Memory: a.memory, Log: a.log,
 	})
@@ -248,7 +250,7 @@ func (a *App) startGRPC(ctx context.Context) error {
 		Stats: a.telemetry.ServerHandler(func(m string) bool { return methods[m] }), Log: a.log,
 		Codec: api.Codec(a.config.limits()), MaxAuxiliaryStreams: a.config.maxConnections(),
 	}
-	a.grpc, a.inProcess = transport.NewServer(options), transport.NewInProcess(options)
+	a.grpc, a.inProcess, a.admit = transport.NewServer(options), transport.NewInProcess(options), options.AdmitRequest
 	a.closing.then("gRPC", func(context.Context) error {
 		a.grpc.Stop() // also without Run: it has workers
 		a.inProcess.Stop()
@@ -261,7 +263,7 @@ func (a *App) startGRPC(ctx context.Context) error {
 	reflection.Register(a.grpc)
 	o := api.Options{
 		Registry: audit.Watch(a.registry, a.audit), Scheduler: a.scheduler, Limits: a.config.limits(), UnderPressure: a.short, Version: a.build.Version, Commit: a.build.Commit,
-		Draining: a.draining.Done(), ItemFailed: a.telemetry.CountFailedItems(), Rejected: func() { a.rejected(rejectedOther) }, Caller: a.gate.Caller,
+		Draining: a.draining.Done(), ItemFailed: a.telemetry.CountFailedItems(), Rejected: func() { a.rejected(rejectedOther) },
 		Visible: a.access.Sees, Log: a.log,
 		Converted: a.telemetry.ObserveReviewedObjects(),
 	}

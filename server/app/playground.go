@@ -10,8 +10,8 @@ import (
 
 	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/editor/playground"
-	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/gateway"
 )
 
@@ -39,29 +39,27 @@ func (a *App) addPlayground(pages map[string]http.Handler) (map[string]gateway.C
 	}
 	pages[playgroundPath] = http.RedirectHandler(playgroundPath+"/", http.StatusFound)
 	calls := map[string]gateway.Call{}
-	for name, call := range p.Calls() {
+	for name, evaluate := range p.Calls() {
 		calls[playgroundPath+"/"+name] = func(ctx context.Context, body []byte) ([]byte, error) {
-			return a.evaluateInput(ctx, call, body)
+			return a.evaluateInput(ctx, evaluate, body)
 		}
 	}
 	return calls, nil
 }
 
 // evaluateInput makes a call of the playground with a seat of the scheduler and the memory of the caller.
-func (a *App) evaluateInput(ctx context.Context, call playground.Call, body []byte) (answer []byte, err error) {
-	ctx = flow.WithKey(ctx, flow.Key{Tenant: a.gate.Caller(ctx), Flow: playgroundPath})
+func (a *App) evaluateInput(ctx context.Context, evaluate playground.Call, body []byte) (answer []byte, err error) {
+	of := *call.Of(ctx)
+	of.Flow = call.Flow{Tenant: of.Caller, Name: playgroundPath}
 	var lacking atomic.Pointer[error]
-	if lease := flow.LeaseOf(ctx); lease != nil {
-		ctx = host.WithHooks(ctx, &host.Hooks{Grow: func(n int64) error {
-			err := lease.TryGrow(flow.Tree, n)
+	err = a.scheduler.Run(call.With(ctx, &of), func(ctx context.Context) error {
+		answer, err = evaluate(host.WithHooks(ctx, &host.Hooks{Grow: func(n int64) error {
+			err := of.Lease.TryGrow(call.Tree, n)
 			if err != nil {
 				lacking.CompareAndSwap(nil, &err)
 			}
 			return err
-		}})
-	}
-	err = a.scheduler.Run(ctx, func(ctx context.Context) error {
-		answer, err = call(ctx, body)
+		}}), body)
 		return err
 	})
 	var malformed *playground.RequestError

@@ -10,7 +10,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/document"
 	"github.com/crdeval/crdeval/server/access/audit"
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/gateway"
 	"github.com/crdeval/crdeval/server/registry"
 	"github.com/crdeval/crdeval/server/registry/directory"
@@ -32,8 +32,8 @@ func (a *App) startWeb(ctx context.Context) error {
 	}
 	rest, err := gateway.New(ctx, a.inProcess, gateway.Options{
 		MaxBodyBytes: int64(a.config.MaxMessageBytes), Bodies: bodies, Lists: a.config.limits().Lists(), Pages: pages, Calls: calls, Trouble: a.trouble,
-		Reviewed: a.telemetry.CountReviews(), Open: a.openLease,
-		Admit: a.admitRequest, Convert: a.convert,
+		Reviewed: a.telemetry.CountReviews(),
+		Admit:    a.admit, Convert: a.convert,
 		Limits: document.Limits{
 			MaxDepth: a.config.MaxDocumentDepth, MaxAliasFactor: a.config.MaxAliasFactor, MaxAliasBytes: int(a.config.MaxAliasBytes),
 		},
@@ -57,9 +57,6 @@ func (a *App) startWeb(ctx context.Context) error {
 	}
 	return a.startPprof(ctx)
 }
-
-// openLease opens the memory lease of a REST request for its connection. It moves to the caller after authentication.
-func (a *App) openLease(ctx context.Context) *flow.Lease { return a.memory.Open(a.gate.Caller(ctx)) }
 
 // addWeb serves h at addresses, with TLS if t is not nil.
 func (a *App) addWeb(ctx context.Context, h http.Handler, addresses []string, t *transport.TLS) error {
@@ -115,20 +112,10 @@ func (a *App) rejectCrossSite(h http.Handler, listeners []net.Listener, secure b
 		}
 		if err := sites.Check(r); err != nil {
 			transport.IgnoreBody(w, r)
-			from := peer.NewContext(r.Context(), gateway.PeerOf(r))
+			from := call.With(peer.NewContext(r.Context(), gateway.PeerOf(r)), &call.Call{RequestID: r.Header.Get("X-Request-Id")})
 			gateway.WriteError(w, a.guard.DenyRequest(r.WithContext(from), err))
 			return
 		}
 		h.ServeHTTP(w, r)
 	})
-}
-
-// admitRequest authenticates a request and reserves a slot for it, before its body is read.
-func (a *App) admitRequest(r *http.Request) (ctx context.Context, release func(), err error) {
-	if ctx, err = a.guard.AuthenticateRequest(r); err != nil {
-		return nil, nil, err
-	}
-	flow.LeaseOf(ctx).Transfer(a.gate.Caller(ctx))
-	slot, err := a.gate.Admit(ctx)
-	return flow.WithSlot(ctx, slot), slot.Release, err
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/transport"
 )
 
@@ -47,7 +47,7 @@ func TestMemoryOfIdentities(t *testing.T) {
 		"--auth-token-file="+write(t, "token-a,a,1\ntoken-b,b,2\n"))
 	beginBody(t, r, fmt.Sprintf("Authorization: Bearer token-a\r\nContent-Length: %d\r\n\r\n%s", 6*mebi, strings.Repeat(" ", 5*mebi)))
 	eventually(t, func() error {
-		if held := r.memory.Stats().Bytes[flow.Request]; held < 6*mebi {
+		if held := r.memory.Stats().Bytes[call.Request]; held < 6*mebi {
 			return fmt.Errorf("%d bytes are held", held)
 		}
 		return nil

@@ -161,7 +161,7 @@ func (c *Client) post(ctx context.Context, webhook *client, r conversionwebhook.
 	for _, o := range r.Objects {
 		weight += host.EvaluationMemory(o)
 	}
-	ctx = context.WithValue(ctx, requestWeightKey{}, weight)
+	ctx = context.WithValue(ctx, batchKey{}, batchContext{reservationOf(ctx), weight})
 	_, err = webhook.breaker.Execute(func() (any, error) {
 		quiet := klog.NewContext(ctx, klog.Logger{}) // client-go logs past slog
 		err := webhook.Post().Body(request).Do(quiet).Into(response)

@@ -107,7 +107,13 @@ type reservation struct {
 	bytes map[string]int64 // by host
 }
 
-type reservationKey struct{}
+type batchKey struct{}
+
+// batchContext is what the context of a batch has, and that of a call of a webhook for it.
+type batchContext struct {
+	reservation   *reservation
+	requestWeight int64 // of the call
+}
 
 // Reserve returns a context whose conversions keep the memory that they reserve for responses, and a function that
 // releases this memory. The conversions of a flow.Pool with this context share calls.
@@ -116,14 +122,14 @@ func Reserve(ctx context.Context) (context.Context, func()) {
 		return ctx, func() {}
 	}
 	r := &reservation{}
-	r.ctx = context.WithValue(ctx, reservationKey{}, r)
+	r.ctx = context.WithValue(ctx, batchKey{}, batchContext{reservation: r})
 	return r.ctx, r.release
 }
 
 // reservationOf returns the reservation of a context, or nil.
 func reservationOf(ctx context.Context) *reservation {
-	r, _ := ctx.Value(reservationKey{}).(*reservation)
-	return r
+	of, _ := ctx.Value(batchKey{}).(batchContext)
+	return of.reservation
 }
 
 // take reserves n bytes for the response of a host.

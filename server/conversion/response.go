@@ -28,8 +28,6 @@ const (
 	sizeMargin = 64 << 10
 )
 
-type requestWeightKey struct{}
-
 // RoundTrip implements http.RoundTripper.
 func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := g.next.RoundTrip(r)
@@ -41,9 +39,9 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, &failure{HTTPError, fmt.Errorf("the webhook redirects to %q: redirects are not followed", to)}
 	}
 	ctx := r.Context()
-	sent, _ := ctx.Value(requestWeightKey{}).(int64)
+	of, _ := ctx.Value(batchKey{}).(batchContext)
 	response.Body = &body{
-		ReadCloser: response.Body, ctx: ctx, guard: g, memory: reservationOf(ctx), free: sent*sizeFactor + sizeMargin,
+		ReadCloser: response.Body, ctx: ctx, guard: g, memory: of.reservation, free: of.requestWeight*sizeFactor + sizeMargin,
 	}
 	return response, nil
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // compute takes so much time of a seat, with checkpoints.
@@ -23,8 +25,8 @@ func compute(ctx context.Context, w *Work, d time.Duration) time.Duration {
 }
 
 // load runs items of so much time in a flow until ctx ends, one at a time. It returns the number of items.
-func load(ctx context.Context, s *Scheduler, k Key, item time.Duration) (items int) {
-	w := s.Start(WithKey(ctx, k))
+func load(ctx context.Context, s *Scheduler, k call.Flow, item time.Duration) (items int) {
+	w := s.Start(call.With(ctx, &call.Call{Flow: k}))
 	defer w.Close()
 	for ctx.Err() == nil {
 		_ = w.Item(func(ctx context.Context) error {
@@ -46,13 +48,13 @@ func TestShares(t *testing.T) {
 			defer cancel()
 			for i := range c.flows {
 				for range c.perFlow {
-					go load(ctx, s, Key{"heavy", fmt.Sprint(i)}, 100*time.Millisecond)
+					go load(ctx, s, call.Flow{Tenant: "heavy", Name: fmt.Sprint(i)}, 100*time.Millisecond)
 				}
 			}
 			for range c.seats - 1 {
-				go load(ctx, s, Key{"light", ""}, time.Millisecond)
+				go load(ctx, s, call.Flow{Tenant: "light", Name: ""}, time.Millisecond)
 			}
-			n := load(ctx, s, Key{"light", ""}, time.Millisecond)
+			n := load(ctx, s, call.Flow{Tenant: "light", Name: ""}, time.Millisecond)
 			if n < 400 || n > 1001 {
 				t.Errorf("%d seats, %d flows of %d: %d items of 1 ms in 1 s", c.seats, c.flows, c.perFlow, n)
 			}
@@ -72,10 +74,10 @@ func TestNewcomer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{Seats: 1})
 		ctx, cancel := context.WithCancel(t.Context())
-		go load(ctx, s, Key{"a", ""}, time.Hour)
+		go load(ctx, s, call.Flow{Tenant: "a", Name: ""}, time.Hour)
 		time.Sleep(time.Minute)
 		start := time.Now()
-		w := s.Start(WithKey(ctx, Key{"b", ""}))
+		w := s.Start(call.With(ctx, &call.Call{Flow: call.Flow{Tenant: "b", Name: ""}}))
 		_ = w.Item(func(ctx context.Context) error {
 			if d := time.Since(start); d > 2*slice {
 				t.Errorf("waited %v", d)
@@ -97,9 +99,9 @@ func TestItemTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{Seats: 1, MaxItemTime: time.Second})
 		ctx, cancel := context.WithCancel(t.Context())
-		go load(ctx, s, Key{"a", ""}, 10*time.Second)
+		go load(ctx, s, call.Flow{Tenant: "a", Name: ""}, 10*time.Second)
 		start := time.Now()
-		w := s.Start(WithKey(ctx, Key{"b", ""}))
+		w := s.Start(call.With(ctx, &call.Call{Flow: call.Flow{Tenant: "b", Name: ""}}))
 		item := func(d time.Duration) error {
 			return w.Item(func(ctx context.Context) error { compute(ctx, w, d); return context.Cause(ctx) })
 		}
@@ -210,7 +212,7 @@ func TestCancelled(t *testing.T) {
 func TestLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{Seats: 2})
-		a := s.Start(WithKey(t.Context(), Key{"a", ""}))
+		a := s.Start(call.With(t.Context(), &call.Call{Flow: call.Flow{Tenant: "a", Name: ""}}))
 		var end func()
 		_ = a.Item(func(context.Context) error {
 			var abandon func()
@@ -224,7 +226,7 @@ func TestLong(t *testing.T) {
 		}
 		began := make(chan struct{})
 		go func() {
-			_ = s.Do(WithKey(t.Context(), Key{"b", ""}), func(ctx context.Context) error {
+			_ = s.Do(call.With(t.Context(), &call.Call{Flow: call.Flow{Tenant: "b", Name: ""}}), func(ctx context.Context) error {
 				_, end := workOf(ctx).background()
 				close(began)
 				end()
@@ -258,7 +260,7 @@ func TestBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{Seats: 2})
 		item := func(k string, d time.Duration) {
-			w := s.Start(WithKey(t.Context(), Key{k, ""}))
+			w := s.Start(call.With(t.Context(), &call.Call{Flow: call.Flow{Tenant: k, Name: ""}}))
 			defer w.Close()
 			_ = w.Item(func(ctx context.Context) error {
 				abandon, end := w.background()
@@ -285,7 +287,7 @@ func TestBackground(t *testing.T) {
 
 func BenchmarkRun(b *testing.B) {
 	s := New(Options{MaxItemTime: time.Second})
-	ctx := WithKey(b.Context(), Key{"tenant", "flow"})
+	ctx := call.With(b.Context(), &call.Call{Flow: call.Flow{Tenant: "tenant", Name: "flow"}})
 	b.ReportAllocs()
 	for b.Loop() {
 		_ = s.Run(ctx, func(context.Context) error { return nil })
@@ -294,7 +296,7 @@ func BenchmarkRun(b *testing.B) {
 
 func BenchmarkItem(b *testing.B) {
 	s := New(Options{MaxItemTime: time.Second})
-	w := s.Start(WithKey(b.Context(), Key{"tenant", "flow"}))
+	w := s.Start(call.With(b.Context(), &call.Call{Flow: call.Flow{Tenant: "tenant", Name: "flow"}}))
 	defer w.Close()
 	b.ReportAllocs()
 	for b.Loop() {
@@ -307,14 +309,14 @@ func BenchmarkItem(b *testing.B) {
 func TestItemAfterAbandonedCheckpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{Seats: 1})
-		a := s.Start(WithKey(t.Context(), Key{"a", ""}))
+		a := s.Start(call.With(t.Context(), &call.Call{Flow: call.Flow{Tenant: "a", Name: ""}}))
 		var bg sync.WaitGroup
 		_ = a.Item(func(ctx context.Context) error {
 			time.Sleep(5 * time.Millisecond)
 			ctx, cancel := context.WithTimeout(ctx, 5*time.Millisecond)
 			defer cancel()
 			go func() {
-				_ = s.Do(WithKey(t.Context(), Key{"b", ""}), func(context.Context) error {
+				_ = s.Do(call.With(t.Context(), &call.Call{Flow: call.Flow{Tenant: "b", Name: ""}}), func(context.Context) error {
 					time.Sleep(50 * time.Millisecond)
 					return nil
 				})

@@ -71,7 +71,7 @@ func (n *node) child(name string) *node {
 // place finds the tenant and the flow of w. s.mu is held.
 func (s *Scheduler) place(w *Work) {
 	w.tenant = s.root.child(w.key.Tenant)
-	w.flow = w.tenant.child(w.key.Flow)
+	w.flow = w.tenant.child(w.key.Name)
 	w.parent = w.flow
 }
 

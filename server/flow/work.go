@@ -7,15 +7,8 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine/host"
+	"github.com/crdeval/crdeval/server/call"
 )
-
-// Key names a flow. CPU time is shared equally between tenants, and within a tenant between its flows.
-type Key struct{ Tenant, Flow string }
-
-type keyKey struct{}
-
-// WithKey returns a context whose work belongs to a flow.
-func WithKey(ctx context.Context, k Key) context.Context { return context.WithValue(ctx, keyKey{}, k) }
 
 type state uint8
 
@@ -29,7 +22,7 @@ const (
 type Work struct {
 	node
 	s            *Scheduler
-	key          Key
+	key          call.Flow
 	pool         *Pool // of the batch, or nil
 	tenant, flow *node
 	hooks        host.Hooks
@@ -67,18 +60,22 @@ func (c workContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// Start returns new work of the flow of ctx, without a seat. The caller must call Close.
+// Start returns new work of the call of ctx, without a seat. It charges document trees to the lease of the call. The
+// caller must call Close.
 func (s *Scheduler) Start(ctx context.Context) *Work {
 	return s.newWork(ctx, s.maxItemTime)
 }
 
 // newWork returns work whose items have a maximum time.
 func (s *Scheduler) newWork(ctx context.Context, limit time.Duration) *Work {
-	w := &Work{s: s, limit: limit, granted: make(chan struct{}, 1)}
-	w.key, _ = ctx.Value(keyKey{}).(Key)
+	of := call.Of(ctx)
+	w := &Work{s: s, key: of.Flow, limit: limit, granted: make(chan struct{}, 1)}
 	w.pool = PoolOf(ctx)
 	w.work = w
 	w.hooks = host.Hooks{Checkpoint: w.checkpoint, Background: w.background}
+	if of.Lease != nil {
+		w.hooks.Grow = func(n int64) error { return of.Lease.TryGrow(call.Tree, n) }
+	}
 	w.within = host.WithHooks(workContext{ctx, w}, &w.hooks)
 	w.renew()
 	return w
@@ -151,7 +148,7 @@ func (s *Scheduler) Do(ctx context.Context, f func(context.Context) error) error
 // Wait calls f, which waits for something other than CPU time, such as a webhook. Meanwhile, the work of ctx has no
 // seat, and its call does not count as active.
 func Wait(ctx context.Context, f func()) {
-	defer Pause(ctx)()
+	defer call.Pause(ctx)()
 	WaitForWork(ctx, f)
 }
 

@@ -21,7 +21,7 @@ import (
 	"github.com/crdeval/crdeval/engine/document"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/transport"
 )
 
@@ -37,7 +37,7 @@ type body struct {
 	limits document.Limits
 	lists  map[string]api.ListLimit
 	params map[string]string // of the path: the message may have the same values and no others
-	held   *reservation
+	memory bodyMemory
 
 	bodyOrigins
 	err error // of decoding
@@ -51,18 +51,13 @@ func (*body) Close() error { return nil }
 
 // withBody admits a request, reads its body, and calls serve. It answers with the errors of admission and of read.
 func (g *gateway) withBody(w http.ResponseWriter, r *http.Request, read bodyReader, serve func(*http.Request, *body)) {
-	ctx, release, err := g.options.Admit(r)
-	if err != nil {
+	if err := g.options.Admit(r); err != nil {
 		g.reject(w, r, err)
 		return
 	}
-	defer release()
-	r = r.WithContext(ctx)
-	held := g.options.Bodies.reserve(ctx)
-	defer held.release()
-	b, err := read(w, r, held)
+	b, err := read(w, r)
 	if err != nil {
-		held.release() // before the rest of the body is discarded
+		call.Of(r.Context()).Lease.Release() // before the rest of the body is discarded
 		g.reject(w, r, err)
 		return
 	}
@@ -70,10 +65,10 @@ func (g *gateway) withBody(w http.ResponseWriter, r *http.Request, read bodyRead
 }
 
 // bodyReader reads the body of a request. Errors are statuses.
-type bodyReader func(w http.ResponseWriter, r *http.Request, held *reservation) (*body, error)
+type bodyReader func(w http.ResponseWriter, r *http.Request) (*body, error)
 
 // readBody reads a body of JSON or YAML. Errors are statuses.
-func (g *gateway) readBody(w http.ResponseWriter, r *http.Request, held *reservation) (*body, error) {
+func (g *gateway) readBody(w http.ResponseWriter, r *http.Request) (*body, error) {
 	yaml, err := isYAML(r)
 	if err == nil {
 		err = checkEncoding(r.Header)
@@ -81,8 +76,8 @@ func (g *gateway) readBody(w http.ResponseWriter, r *http.Request, held *reserva
 	if err != nil {
 		return nil, err
 	}
-	b := &body{yaml: yaml, limits: g.options.Limits, lists: g.options.Lists, held: held}
-	b.data, err = readAll(w, r, g.options.MaxBodyBytes, held)
+	b := &body{yaml: yaml, limits: g.options.Limits, lists: g.options.Lists, memory: bodyMemory{g.options.Bodies, r.Context()}}
+	b.data, err = readAll(w, r, g.options.MaxBodyBytes, b.memory)
 	return b, err
 }
 
@@ -91,17 +86,17 @@ func (g *gateway) readBody(w http.ResponseWriter, r *http.Request, held *reserva
 const slowBody = 100 * time.Millisecond
 
 // readAll reads a body of at most limit bytes, and reserves memory before it allocates. Errors are statuses.
-func readAll(w http.ResponseWriter, r *http.Request, limit int64, held *reservation) ([]byte, error) {
+func readAll(w http.ResponseWriter, r *http.Request, limit int64, memory bodyMemory) ([]byte, error) {
 	if r.ContentLength > limit {
 		return nil, tooLarge(fmt.Sprintf("%d bytes", r.ContentLength), limit)
 	}
-	from := held.of.newPaced(r, http.NewResponseController(w))
+	from := memory.of.newPaced(r, http.NewResponseController(w))
 	defer from.done()
-	defer flow.SlotOf(r.Context()).PauseAfter(slowBody)()
-	data, err := readInto(from, r.ContentLength, limit, held)
+	defer call.Of(r.Context()).Slot.PauseAfter(slowBody)()
+	data, err := readInto(from, r.ContentLength, limit, memory)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		err = from.late(fmt.Sprintf("the body arrived too slowly: the limit is %s plus one second per %d bytes, and %d bytes have arrived",
-			held.of.patience, transport.BytesPerSecond, from.read))
+			memory.of.patience, transport.BytesPerSecond, from.read))
 	}
 	return data, unreadable(err)
 }
@@ -110,7 +105,7 @@ func readAll(w http.ResponseWriter, r *http.Request, limit int64, held *reservat
 const firstStep = 128 << 10
 
 // readInto reads length bytes or, if length is negative, up to limit. Errors are those of the body, or statuses.
-func readInto(from io.Reader, length, limit int64, held *reservation) (data []byte, err error) {
+func readInto(from io.Reader, length, limit int64, memory bodyMemory) (data []byte, err error) {
 	end := length
 	if length < 0 {
 		end = limit + 1
@@ -121,7 +116,7 @@ func readInto(from io.Reader, length, limit int64, held *reservation) (data []by
 			if more == 0 {
 				return nil, tooLarge(fmt.Sprintf("more than %d bytes", limit), limit)
 			}
-			if err := held.take(min(more, limit-held.taken)); err != nil {
+			if err := memory.take(min(more, limit-int64(cap(data)))); err != nil {
 				return nil, err
 			}
 			data = append(make([]byte, 0, int64(cap(data))+more), data...)

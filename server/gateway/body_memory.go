@@ -12,7 +12,7 @@ import (
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/transport"
 )
 
@@ -63,43 +63,30 @@ func (b *Bodies) draining() bool {
 	return !b.deadline.IsZero()
 }
 
-// reservation is the memory that a body holds of the lease of its request.
-type reservation struct {
-	of    *Bodies
-	ctx   context.Context //nolint:containedctx // that of the request
-	lease *flow.Lease     // nil: unlimited
-	taken int64
+// bodyMemory charges a body to the lease of its request, which ends with the request.
+type bodyMemory struct {
+	of  *Bodies
+	ctx context.Context //nolint:containedctx // that of the request
 }
 
-// reserve returns an empty reservation for the body of a request.
-func (b *Bodies) reserve(ctx context.Context) *reservation {
-	return &reservation{of: b, ctx: ctx, lease: flow.LeaseOf(ctx)}
-}
-
-// take reserves n bytes more. It waits a short time if memory is short. The error is a status.
-func (r *reservation) take(n int64) error {
-	if err := r.lease.Grow(r.ctx, flow.Request, n); err != nil {
-		return r.of.noMemory(err)
+// take charges n bytes more. It waits a short time if memory is short. The error is a status.
+func (m bodyMemory) take(n int64) error {
+	if err := call.Of(m.ctx).Lease.Grow(m.ctx, call.Request, n); err != nil {
+		return m.of.noMemory(err)
 	}
-	r.taken += n
 	return nil
 }
 
+// give returns n bytes.
+func (m bodyMemory) give(n int64) { call.Of(m.ctx).Lease.Shrink(call.Request, n) }
+
 // noMemory returns the status of an error of a lease.
 func (b *Bodies) noMemory(err error) error {
-	if errors.Is(err, flow.ErrNoMemory) {
+	if errors.Is(err, call.ErrNoMemory) {
 		b.rejected()
 	}
 	return api.MemoryError(err)
 }
-
-// give returns n bytes.
-func (r *reservation) give(n int64) {
-	r.lease.Shrink(flow.Request, n)
-	r.taken -= n
-}
-
-func (r *reservation) release() { r.give(r.taken) }
 
 // pacedBody reads a body that has to arrive in time: the deadline moves only by what has arrived.
 type pacedBody struct {
@@ -110,7 +97,7 @@ type pacedBody struct {
 	next    time.Time // the deadline of what has not been read
 	set     bool
 	read    int64
-	lease   *flow.Lease
+	lease   *call.Lease
 	awaited int64       // bytes read when the lease began to wait; negative: it does not wait
 	revoked atomic.Bool // others take its memory
 }
@@ -119,7 +106,7 @@ type pacedBody struct {
 func (b *Bodies) newPaced(r *http.Request, control *http.ResponseController) *pacedBody {
 	now := time.Now()
 	return &pacedBody{
-		body: r.Body, control: control, of: b, began: now, next: now.Add(b.patience), lease: flow.LeaseOf(r.Context()), awaited: -1,
+		body: r.Body, control: control, of: b, began: now, next: now.Add(b.patience), lease: call.Of(r.Context()).Lease, awaited: -1,
 	}
 }
 
@@ -135,7 +122,7 @@ func (p *pacedBody) Read(to []byte) (n int, err error) {
 	}
 	n, err = p.body.Read(to)
 	if errors.Is(err, os.ErrDeadlineExceeded) && p.revoked.Load() {
-		err = p.of.noMemory(flow.ErrNoMemory)
+		err = p.of.noMemory(call.ErrNoMemory)
 	}
 	if paces := (p.read+int64(n))/transport.BytesPerSecond - p.read/transport.BytesPerSecond; paces > 0 {
 		p.next, p.set = p.next.Add(time.Duration(paces)*time.Second), false

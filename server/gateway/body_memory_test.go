@@ -3,7 +3,6 @@ package gateway
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -17,7 +16,7 @@ import (
 	"google.golang.org/grpc/peer"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/transport"
 )
 
@@ -25,19 +24,25 @@ import (
 const testPatience = 5 * time.Minute
 
 // withMemory makes requests hold memory of a ledger. Their caller is the connection, or the same for all if shared.
-func withMemory(o *Options, total int64, shared bool) *flow.Memory {
-	m := flow.NewMemory(total)
-	o.Open = func(ctx context.Context) *flow.Lease {
-		p, _ := peer.FromContext(ctx)
+func withMemory(o *Options, total int64, shared bool) *call.Memory {
+	m := call.NewMemory(total)
+	admit := o.Admit
+	o.Admit = func(r *http.Request) error {
+		p, _ := peer.FromContext(r.Context())
+		caller := p.Addr.String()
 		if shared {
-			return m.Open("caller")
+			caller = "caller"
 		}
-		return m.Open(p.Addr.String())
+		call.Of(r.Context()).Lease = m.Open(caller)
+		if admit != nil {
+			return admit(r)
+		}
+		return nil
 	}
 	return m
 }
 
-func held(m *flow.Memory) (n int64) {
+func held(m *call.Memory) (n int64) {
 	for _, bytes := range m.Stats().Bytes {
 		n += bytes
 	}
@@ -201,12 +206,12 @@ func TestSlowCalls(t *testing.T) {
 }
 
 // admitUnless returns an Options.Admit that rejects requests with an Authorization.
-func admitUnless(authorization string) func(*http.Request) (context.Context, func(), error) {
-	return func(r *http.Request) (ctx context.Context, release func(), err error) {
+func admitUnless(authorization string) func(*http.Request) error {
+	return func(r *http.Request) error {
 		if r.Header.Get("Authorization") == authorization {
-			err = failure(crdevalv1.ErrorReason_ERROR_REASON_UNAUTHENTICATED, "who are you", nil)
+			return failure(crdevalv1.ErrorReason_ERROR_REASON_UNAUTHENTICATED, "who are you", nil)
 		}
-		return r.Context(), func() {}, err
+		return nil
 	}
 }
 
@@ -280,7 +285,7 @@ func TestRejectedAtOnce(t *testing.T) {
 }
 
 // rejectedAtOnce sends a request whose body has no end and wants it rejected with a code. It says whether an error may be that of a busy machine.
-func rejectedAtOnce(address, request string, code int, memory *flow.Memory) (late bool, err error) {
+func rejectedAtOnce(address, request string, code int, memory *call.Memory) (late bool, err error) {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		return false, err

@@ -9,7 +9,7 @@ import (
 	"github.com/crdeval/crdeval/engine/document"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // TestListsAreBoundedWhileRead: the elements beyond a limit cost nothing, whatever the body's language and style.
@@ -28,7 +28,7 @@ func TestListsAreBoundedWhileRead(t *testing.T) {
 		"YAML dashes":       {"x:\n  " + strings.Repeat("- ", many) + "\n", true, "max_yaml_nodes"},
 		"JSON that is YAML": {`{"items":[` + strings.Repeat("{},", many) + `{}]}`, true, "max_yaml_nodes"},
 	} {
-		b := &body{data: []byte(c.body), yaml: c.yaml, lists: api.Limits{}.Lists(), limits: document.Limits{MaxBytes: 64 << 20}}
+		b := &body{data: []byte(c.body), yaml: c.yaml, lists: api.Limits{}.Lists(), limits: document.Limits{MaxBytes: 64 << 20}, memory: unlimited()}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		var r crdevalv1.ValidateRequest
@@ -49,7 +49,7 @@ func TestYAMLCountsAsMemory(t *testing.T) {
 	memory := withMemory(&o, 12<<10, true) // 6 KiB for one caller
 	_, rest := serve(t, o)
 	other := memory.Open("caller")
-	if err := other.TryGrow(flow.Request, 4<<10); err != nil {
+	if err := other.TryGrow(call.Request, 4<<10); err != nil {
 		t.Fatal(err)
 	}
 	header := http.Header{"Content-Type": {"application/yaml"}}

@@ -32,7 +32,7 @@ import (
 	"github.com/crdeval/crdeval/engine/document"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/transport"
 	"github.com/crdeval/crdeval/server/webhook"
 )
@@ -44,11 +44,9 @@ type Options struct {
 	MaxBodyBytes int64
 	// Bodies bounds the time to receive bodies. Default: NewBodies(nil).
 	Bodies *Bodies
-	// Admit is called before a body is read. The call runs in the returned context, and calls release at its end. An
-	// error must be a status, and is the response. Default: every call is admitted.
-	Admit func(*http.Request) (ctx context.Context, release func(), err error)
-	// Open opens the lease of a request, which ends when the response is written. Default: no lease.
-	Open func(context.Context) *flow.Lease
+	// Admit is called before a body is read. It notes what the call holds in the call.Call of the request's context. An
+	// error must be a status, and is the response. Default: every call is admitted, without a slot and a lease.
+	Admit func(*http.Request) error
 	// Lists bounds the lists of a request, by JSON name. A longer list gets LIMIT_EXCEEDED. Default: those of api.Limits.
 	Lists map[string]api.ListLimit
 	// Limits bound the YAML bodies that are converted to JSON here. MaxBytes is ignored. The server bounds documents.
@@ -85,10 +83,7 @@ func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Ha
 		o.Lists = api.Limits{}.Lists()
 	}
 	if o.Admit == nil {
-		o.Admit = func(r *http.Request) (context.Context, func(), error) { return r.Context(), func() {}, nil }
-	}
-	if o.Open == nil {
-		o.Open = func(context.Context) *flow.Lease { return nil }
+		o.Admit = func(*http.Request) error { return nil }
 	}
 	if o.Trouble == nil {
 		o.Trouble = func() string { return "" }
@@ -206,13 +201,12 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.reject(w, r, invalid("the path %q is not UTF-8", r.URL.Path))
 		return
 	}
-	ctx := peer.NewContext(r.Context(), PeerOf(r))
-	lease := g.options.Open(ctx)
-	defer lease.Release()
+	c := &call.Call{RequestID: id}
+	defer c.End()
 	control := http.NewResponseController(w)
 	_ = control.SetWriteDeadline(time.Time{}) // that of the previous request
-	r = r.WithContext(flow.WithLease(ctx, lease))
-	g.mux.ServeHTTP(&timedWriter{ResponseWriter: w, control: control, lease: lease}, r)
+	r = r.WithContext(call.With(peer.NewContext(r.Context(), PeerOf(r)), c))
+	g.mux.ServeHTTP(&timedWriter{ResponseWriter: w, control: control, call: c}, r)
 }
 
 // headerRequestID is passed on to the handlers, as grpc-gateway does with Authorization.

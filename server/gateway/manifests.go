@@ -156,10 +156,7 @@ func (b *body) reserveNodes() error {
 		return api.LimitExceeded("max_yaml_nodes", api.MaxYAMLNodes, "the body has about %d YAML nodes (lines and entries of "+
 			"flow collections), and the limit max_yaml_nodes is %d: send fewer items in a call, or JSON", nodes, api.MaxYAMLNodes)
 	}
-	if b.held == nil {
-		return nil
-	}
-	return b.held.take(int64(nodes) * yamlNodeBytes)
+	return b.memory.take(int64(nodes) * yamlNodeBytes)
 }
 
 // decodeYAML converts the body to JSON, as clients convert manifests, and reads that into v.

@@ -19,7 +19,7 @@ func FuzzManifests(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte, yaml bool) {
 		request := &crdevalv1.RegisterCrdsRequest{}
-		b := &body{data: text, yaml: yaml, lists: api.Limits{}.Lists()}
+		b := &body{data: text, yaml: yaml, lists: api.Limits{}.Lists(), memory: unlimited()}
 		b.limits.MaxBytes = 1 << 20
 		err := b.decode(request)
 		if n := len(request.GetEntries()); n > 1000 || b.manifests != nil && err == nil && n != len(b.manifests) {

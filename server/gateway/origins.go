@@ -8,6 +8,7 @@ import (
 	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // bodyOrigins are the origins of the documents of a body. They are complete before the call.
@@ -17,9 +18,9 @@ type bodyOrigins struct {
 	manifests map[*crdevalv1.Document]*workspace.Manifest // of a YAML body of manifests
 }
 
-var _ api.Origins = (*bodyOrigins)(nil)
+var _ call.Origins = (*bodyOrigins)(nil)
 
-// Origin implements api.Origins. Most documents of a body are slices of it, or of the JSON to which it was converted.
+// Origin implements call.Origins. Most documents of a body are slices of it, or of the JSON to which it was converted.
 func (b *bodyOrigins) Origin(d *crdevalv1.Document) (*document.Origin, error) {
 	if m := b.manifests[d]; m != nil {
 		return originOf(m)
@@ -44,7 +45,7 @@ func (b *bodyOrigins) Origin(d *crdevalv1.Document) (*document.Origin, error) {
 	return &o, nil
 }
 
-// Warnings implements api.Origins.
+// Warnings implements call.Origins.
 func (b *bodyOrigins) Warnings(d *crdevalv1.Document) []engine.Warning {
 	if m := b.manifests[d]; m != nil {
 		return m.Warnings
@@ -81,15 +82,15 @@ type streamOrigin struct {
 	warnings []engine.Warning
 }
 
-var _ api.Origins = (*streamOrigins)(nil)
+var _ call.Origins = (*streamOrigins)(nil)
 
-// Origin implements api.Origins.
+// Origin implements call.Origins.
 func (s *streamOrigins) Origin(d *crdevalv1.Document) (*document.Origin, error) {
 	o := s.of(d)
 	return o.origin, o.err
 }
 
-// Warnings implements api.Origins.
+// Warnings implements call.Origins.
 func (s *streamOrigins) Warnings(d *crdevalv1.Document) []engine.Warning { return s.of(d).warnings }
 
 func (s *streamOrigins) of(d *crdevalv1.Document) streamOrigin {

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // The routes of the API are annotations in proto/crdeval/v1. To add a route, annotate its method and run make generate.
@@ -60,9 +60,9 @@ func (g *gateway) prepare(next runtime.HandlerFunc) runtime.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request, params map[string]string) {
 		pattern, _ := runtime.HTTPPattern(r.Context())
 		rt, ofAPI := g.routes[r.Method+" "+pattern.String()]
-		probe, _ := r.Context().Value(probeKey{}).(*probe)
+		probe, probes := w.(*probe)
 		switch {
-		case probe != nil:
+		case probes:
 			probe.found = plausible(params)
 		case !plausible(params):
 			g.rejectPath(w, r)
@@ -89,7 +89,7 @@ func plausible(params map[string]string) bool {
 func (g *gateway) handleRoutingError(
 	_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, code int,
 ) {
-	if r.Context().Value(probeKey{}) != nil {
+	if _, probes := w.(*probe); probes {
 		return
 	}
 	if code == http.StatusBadRequest {
@@ -99,18 +99,19 @@ func (g *gateway) handleRoutingError(
 	g.rejectPath(w, r)
 }
 
-// probe asks whether a method has a route for a path, without calling it.
-type probe struct{ found bool }
-
-type probeKey struct{}
+// probe asks whether a method has a route for a path, without calling it: nothing is written to it.
+type probe struct {
+	http.ResponseWriter
+	found bool
+}
 
 // allowed returns the methods that have a route for the path of a request.
 func (g *gateway) allowed(r *http.Request) (methods []string) {
 	for _, method := range []string{http.MethodDelete, http.MethodGet, http.MethodHead, http.MethodPost} {
 		var p probe
-		other := r.WithContext(context.WithValue(r.Context(), probeKey{}, &p))
+		other := r.Clone(r.Context())
 		other.Method = method
-		if g.mux.ServeHTTP(nil, other); p.found {
+		if g.mux.ServeHTTP(&p, other); p.found {
 			methods = append(methods, method)
 		}
 	}
@@ -156,6 +157,10 @@ func (g *gateway) call(w http.ResponseWriter, r *http.Request, rt *route, params
 			return
 		}
 		r.Header.Del("Content-Type")
+		if err := g.options.Admit(r); err != nil {
+			g.reject(w, r, err)
+			return
+		}
 		next(w, r, params)
 		return
 	}
@@ -165,7 +170,7 @@ func (g *gateway) call(w http.ResponseWriter, r *http.Request, rt *route, params
 	}
 	g.withBody(w, r, g.readBody, func(r *http.Request, b *body) {
 		b.params = params
-		r = r.WithContext(api.WithOrigins(r.Context(), b))
+		call.Of(r.Context()).Origins = b
 		r.Body = b
 		r.Header.Set("Content-Type", mediaJSON) // grpc-gateway has one marshaler; b knows what the body is
 		next(w, r, params)

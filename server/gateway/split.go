@@ -21,17 +21,17 @@ type piece struct {
 // that begins with ---. Package workspace reads the pieces of YAML as it reads a file. Lines end with a line feed.
 type splitter struct {
 	from    *bufio.Reader
-	max     int          // bytes of a piece
-	held    *reservation // of what was read. The caller of next releases that of pieces.
+	max     int        // bytes of a piece
+	memory  bodyMemory // of what was read. The caller of next releases that of pieces.
 	yaml    bool
 	at      piece // where the next line begins
 	current piece
 }
 
-func newSplitter(from io.Reader, max int64, held *reservation, yaml bool) *splitter {
+func newSplitter(from io.Reader, max int64, memory bodyMemory, yaml bool) *splitter {
 	const readAhead = 64 << 10
 	return &splitter{
-		from: bufio.NewReaderSize(from, readAhead), max: int(max), held: held, yaml: yaml, at: piece{line: 1}, current: piece{line: 1},
+		from: bufio.NewReaderSize(from, readAhead), max: int(max), memory: memory, yaml: yaml, at: piece{line: 1}, current: piece{line: 1},
 	}
 }
 
@@ -75,7 +75,7 @@ func (s *splitter) readLine() (line []byte, err error) {
 		if len(s.current.text)-begin+len(part) > s.max {
 			return nil, s.tooLong(first)
 		}
-		if err := s.held.take(int64(len(part))); err != nil {
+		if err := s.memory.take(int64(len(part))); err != nil {
 			return nil, err
 		}
 		s.current.text = append(s.current.text, part...)
@@ -94,7 +94,7 @@ func (s *splitter) readLine() (line []byte, err error) {
 func (s *splitter) add(start piece, line []byte) (ended piece, ok bool) {
 	if !s.yaml {
 		if len(bytes.TrimLeft(line, " \t\r\n")) == 0 {
-			s.held.give(int64(len(line)))
+			s.memory.give(int64(len(line)))
 			s.begin(s.at)
 			return piece{}, false
 		}
@@ -109,7 +109,7 @@ func (s *splitter) add(start piece, line []byte) (ended piece, ok bool) {
 			s.current.text = line
 			return ended, true
 		}
-		s.held.give(int64(len(line)))
+		s.memory.give(int64(len(line)))
 		return s.end(s.at), true
 	}
 	return piece{}, false

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +12,7 @@ import (
 	"testing/iotest"
 
 	"github.com/crdeval/crdeval/engine/workspace"
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // split reads all pieces of a body.
@@ -28,7 +29,8 @@ func splitAll(s *splitter) (all []piece, err error) {
 	}
 }
 
-func newReservation() *reservation { return &reservation{of: NewBodies(nil)} }
+// unlimited is memory without a bound.
+func unlimited() bodyMemory { return bodyMemory{NewBodies(nil), context.Background()} }
 
 func TestLines(t *testing.T) {
 	for _, c := range []struct {
@@ -42,22 +44,22 @@ func TestLines(t *testing.T) {
 		{strings.Repeat("x", 200_000) + "\ny", []piece{{[]byte(strings.Repeat("x", 200_000) + "\n"), 1, 0}, {[]byte("y"), 2, 200_001}}},
 	} {
 		for name, body := range map[string]io.Reader{"at once": strings.NewReader(c.body), "in bytes": iotest.OneByteReader(strings.NewReader(c.body))} {
-			got, err := splitAll(newSplitter(body, 1<<20, newReservation(), false))
+			got, err := splitAll(newSplitter(body, 1<<20, unlimited(), false))
 			if err != nil || !reflect.DeepEqual(got, c.want) {
 				t.Errorf("%.20q %s: %.300v, %v", c.body, name, got, err)
 			}
 		}
 	}
-	_, err := splitAll(newSplitter(strings.NewReader("{}\n"+strings.Repeat("x", 200)), 100, newReservation(), false))
+	_, err := splitAll(newSplitter(strings.NewReader("{}\n"+strings.Repeat("x", 200)), 100, unlimited(), false))
 	if err == nil || !strings.Contains(err.Error(), "line 2: the line or document has more bytes than the limit max_message_bytes, which is 100") {
 		t.Error(err)
 	}
-	short := flow.WithLease(t.Context(), flow.NewMemory(500).Open("a")) // 250 for one caller
-	_, err = splitAll(newSplitter(strings.NewReader(strings.Repeat("{}\n", 100)), 100, NewBodies(nil).reserve(short), false))
+	short := call.With(t.Context(), &call.Call{Lease: call.NewMemory(500).Open("a")}) // 250 for one caller
+	_, err = splitAll(newSplitter(strings.NewReader(strings.Repeat("{}\n", 100)), 100, bodyMemory{NewBodies(nil), short}, false))
 	if reasonOf(statusOf(err)) != "LIMIT_EXCEEDED" || !strings.Contains(err.Error(), "memory") {
 		t.Error(err)
 	}
-	_, err = splitAll(newSplitter(iotest.ErrReader(io.ErrUnexpectedEOF), 100, newReservation(), false))
+	_, err = splitAll(newSplitter(iotest.ErrReader(io.ErrUnexpectedEOF), 100, unlimited(), false))
 	if !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Error(err)
 	}
@@ -84,7 +86,7 @@ func checkDocuments(t *testing.T, body []byte) {
 	}
 	want := show(workspace.Read(body))
 	for name, from := range map[string]io.Reader{"at once": bytes.NewReader(body), "in bytes": iotest.OneByteReader(bytes.NewReader(body))} {
-		all, err := splitAll(newSplitter(from, 1<<20, newReservation(), true))
+		all, err := splitAll(newSplitter(from, 1<<20, unlimited(), true))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +112,7 @@ func TestDocuments(t *testing.T) {
 		checkDocuments(t, fmt.Appendf(nil, "a: %s\n---\nb: %s\n...\nc: 1\n", pad, pad))
 	}
 	for name, body := range map[string]string{"a line": strings.Repeat("x", 200), "lines": strings.Repeat("x\n", 100), "comments": strings.Repeat("#\n", 100)} {
-		_, err := splitAll(newSplitter(strings.NewReader("a\n---\n"+body), 100, newReservation(), true))
+		_, err := splitAll(newSplitter(strings.NewReader("a\n---\n"+body), 100, unlimited(), true))
 		if err == nil || !strings.Contains(err.Error(), ": the line or document has more bytes than the limit") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -137,7 +139,7 @@ func FuzzLines(f *testing.F) {
 	f.Add([]byte("{\"a\":[1,{\"b\":\"\\\"}\"}]}\r\n{"), true)
 	f.Add([]byte("apiVersion: v1\n"), true)
 	f.Fuzz(func(t *testing.T, body []byte, bare bool) {
-		all, err := splitAll(newSplitter(iotest.HalfReader(bytes.NewReader(body)), 1<<20, newReservation(), false))
+		all, err := splitAll(newSplitter(iotest.HalfReader(bytes.NewReader(body)), 1<<20, unlimited(), false))
 		if err != nil {
 			t.Fatal(err)
 		}

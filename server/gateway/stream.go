@@ -19,7 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/transport"
 )
 
@@ -109,11 +109,8 @@ func (g *gateway) stream(w http.ResponseWriter, r *http.Request, call streamCall
 	defer cancel()
 	control := http.NewResponseController(w)
 	_ = control.EnableFullDuplex() // HTTP/2 is full duplex, and returns an error
-	held := g.options.Bodies.reserve(r.Context())
-	defer held.release()
-	from, err := g.openStream(serving, r, call, catalog, held)
+	from, err := g.openStream(serving, r, call, catalog)
 	if err != nil {
-		held.release()
 		g.reject(w, r, err)
 		return
 	}
@@ -152,11 +149,11 @@ func clientContext(r *http.Request) context.Context {
 
 // openStream begins the call. When it returns, the server has accepted the first message. Errors are statuses.
 func (g *gateway) openStream(
-	ctx context.Context, r *http.Request, call streamCall, catalog string, held *reservation,
+	ctx context.Context, r *http.Request, kind streamCall, catalog string,
 ) (*streamReader, error) {
 	yaml, err := isYAMLStream(r)
 	for _, check := range []func() error{
-		func() error { return checkTimeout(r.Header) }, func() error { return g.checkAdmission(r) }, func() error { return checkEncoding(r.Header) },
+		func() error { return checkTimeout(r.Header) }, func() error { return g.options.Admit(r) }, func() error { return checkEncoding(r.Header) },
 		func() error { return err },
 	} {
 		if err := check(); err != nil {
@@ -166,13 +163,14 @@ func (g *gateway) openStream(
 	if ctx, err = runtime.AnnotateContext(ctx, g.mux, r, crdevalv1.EvaluationService_AdmitStream_FullMethodName); err != nil {
 		return nil, err
 	}
-	first := reflect.New(call.request).Interface().(proto.Message)
+	first := reflect.New(kind.request).Interface().(proto.Message)
 	bare, err := streamQuery(first, r.URL.RawQuery)
 	if err != nil {
 		return nil, err
 	}
-	from := newStreamReader(r.Body, call.item, g.options.MaxBodyBytes, held, yaml, bare)
-	to, err := call.open(api.WithOrigins(ctx, from.origins), g.conn, first, catalog)
+	from := newStreamReader(r.Body, kind.item, g.options.MaxBodyBytes, bodyMemory{g.options.Bodies, ctx}, yaml, bare)
+	call.Of(ctx).Origins = from.origins
+	to, err := kind.open(ctx, g.conn, first, catalog)
 	if err != nil {
 		return nil, err
 	}
@@ -184,17 +182,7 @@ func (g *gateway) openStream(
 		return nil, err
 	}
 	from.to = to
-	held.release()
 	return from, nil
-}
-
-// checkAdmission rejects a stream that would not be admitted. The call in process is admitted again, without its body.
-func (g *gateway) checkAdmission(r *http.Request) error {
-	_, release, err := g.options.Admit(r)
-	if err == nil {
-		release()
-	}
-	return err
 }
 
 // streamQuery reads the query of a stream into its first message. bare says that lines are objects.

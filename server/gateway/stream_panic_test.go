@@ -11,7 +11,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/host"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // panickingBody, panickingSink and panickingEvents panic when they are used.
@@ -31,7 +31,7 @@ func (panickingEvents) Recv() (*crdevalv1.WatchCrdsResponse, error) { panic("a s
 // the goroutine of the request, which logs its stack.
 func TestPanicsOfStreams(t *testing.T) {
 	reader := func(body io.Reader) *streamReader {
-		reserved := NewBodies(nil).reserve(flow.WithLease(t.Context(), flow.NewMemory(16<<10).Open("a")))
+		reserved := bodyMemory{NewBodies(nil), call.With(t.Context(), &call.Call{Lease: call.NewMemory(16 << 10).Open("a")})}
 		from := newStreamReader(body, creation, 1<<10, reserved, false, false)
 		from.to = &sink{}
 		return from

@@ -46,7 +46,7 @@ type streamReader struct {
 		receive() ([]proto.Message, error)
 	}
 	newItem    func(object *crdevalv1.Document) proto.Message
-	held       *reservation
+	memory     bodyMemory
 	max        int64 // bytes of a piece
 	yaml, bare bool
 	records    chan record // of the items in their order
@@ -57,11 +57,11 @@ type streamReader struct {
 }
 
 func newStreamReader(
-	body io.Reader, item func(*crdevalv1.Document) proto.Message, max int64, held *reservation, yaml, bare bool,
+	body io.Reader, item func(*crdevalv1.Document) proto.Message, max int64, memory bodyMemory, yaml, bare bool,
 ) *streamReader {
 	return &streamReader{
 		newItem: item,
-		from:    newSplitter(body, max, held, yaml), body: body, held: held, max: max, yaml: yaml, bare: yaml || bare,
+		from:    newSplitter(body, max, memory, yaml), body: body, memory: memory, max: max, yaml: yaml, bare: yaml || bare,
 		records: make(chan record, maxRecords), origins: &streamOrigins{}, ended: make(chan error, 1),
 	}
 }
@@ -98,7 +98,7 @@ func (s *streamReader) readItems(ctx context.Context) (err error) {
 			return unreadable(err)
 		}
 		if s.bytes += len(p.text); len(found) == 0 {
-			s.held.give(int64(len(p.text)))
+			s.memory.give(int64(len(p.text)))
 			s.bytes -= len(p.text)
 		}
 		for _, r := range found {
@@ -121,7 +121,7 @@ func (s *streamReader) flush() error {
 		return nil
 	}
 	err := s.to.send(s.items)
-	s.held.give(int64(s.bytes))
+	s.memory.give(int64(s.bytes))
 	s.items, s.bytes = nil, 0
 	return err
 }

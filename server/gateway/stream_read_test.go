@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // sink takes items and answers nothing.
@@ -37,8 +37,8 @@ func TestMemoryOfStreams(t *testing.T) {
 		{"documents of comments", "# nothing\n---\n", true, 0},
 		{"comments between documents", "a: 1\n---\n# nothing\n---\n", true, times},
 	} {
-		memory := flow.NewMemory(16 << 10)
-		reserved, to := NewBodies(nil).reserve(flow.WithLease(t.Context(), memory.Open("a"))), &sink{}
+		memory := call.NewMemory(16 << 10)
+		reserved, to := bodyMemory{NewBodies(nil), call.With(t.Context(), &call.Call{Lease: memory.Open("a")})}, &sink{}
 		body := strings.NewReader(strings.Repeat(c.body, times))
 		from := newStreamReader(body, creation, 1<<10, reserved, c.yaml, false)
 		from.to = to
@@ -47,9 +47,6 @@ func TestMemoryOfStreams(t *testing.T) {
 		}
 		if most := int64(len(c.body)); held(memory) > most {
 			t.Errorf("%s: %d bytes are held at the end, %d at most were expected", c.name, held(memory), most)
-		}
-		if reserved.release(); held(memory) != 0 {
-			t.Errorf("%s: %d bytes stay taken", c.name, held(memory))
 		}
 	}
 }

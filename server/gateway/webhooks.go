@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/webhook"
 )
 
@@ -55,14 +55,14 @@ func (g *gateway) webhook(w http.ResponseWriter, r *http.Request, name, catalog 
 }
 
 // readReview reads a body of JSON. Errors are statuses.
-func (g *gateway) readReview(w http.ResponseWriter, r *http.Request, held *reservation) (*body, error) {
+func (g *gateway) readReview(w http.ResponseWriter, r *http.Request) (*body, error) {
 	if err := checkTimeout(r.Header); err != nil {
 		return nil, err
 	}
 	if yaml, err := isYAML(r); yaml || err != nil {
 		return nil, unsupportedMedia(r, mediaJSON)
 	}
-	return g.readBody(w, r, held)
+	return g.readBody(w, r)
 }
 
 // reviewContext returns the context of a review, which ends when the API server stops waiting.
@@ -105,9 +105,9 @@ func (g *gateway) convert(
 	if err != nil {
 		return "", nil, err
 	}
-	lease := flow.LeaseOf(ctx)
+	lease := call.Of(ctx).Lease
 	request.Catalog, request.Reserve = catalog, func(n int64) error {
-		if err := lease.TryGrow(flow.Response, n); err != nil {
+		if err := lease.TryGrow(call.Response, n); err != nil {
 			return g.options.Bodies.noMemory(err)
 		}
 		return nil

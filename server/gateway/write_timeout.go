@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/transport"
 )
 
@@ -13,7 +13,7 @@ import (
 type timedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
-	lease   *flow.Lease
+	call    *call.Call
 	revoked atomic.Bool
 }
 
@@ -25,10 +25,10 @@ func (w *timedWriter) Write(data []byte) (written int, err error) {
 	if w.Header().Get("Content-Type") == mediaLines {
 		return w.ResponseWriter.Write(data)
 	}
-	defer w.lease.AwaitPeer(nil)
+	defer w.call.Lease.AwaitPeer(nil)
 	for {
 		if written%transport.FastBytes == 0 {
-			w.lease.AwaitPeer(w.revoke)
+			w.call.Lease.AwaitPeer(w.revoke)
 		}
 		_ = w.control.SetWriteDeadline(time.Now().Add(transport.WritePatience)) // not every writer has deadlines
 		if w.revoked.Load() {

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/transport"
 )
 
@@ -54,17 +54,17 @@ func TestSlowReaders(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				memory := flow.NewMemory(8 << 20)
+				memory := call.NewMemory(8 << 20)
 				lease := memory.Open("a")
 				data := make([]byte, memory.MaxPerCaller())
-				if err := lease.Grow(t.Context(), flow.Response, int64(len(data))); err != nil {
+				if err := lease.Grow(t.Context(), call.Response, int64(len(data))); err != nil {
 					t.Fatal(err)
 				}
 				if c.short {
-					time.AfterFunc(2*time.Second, func() { _ = memory.Open("b").Grow(t.Context(), flow.Request, 2<<20) })
+					time.AfterFunc(2*time.Second, func() { _ = memory.Open("b").Grow(t.Context(), call.Request, 2<<20) })
 				}
 				to := &slowWriter{ResponseWriter: httptest.NewRecorder(), rate: c.rate}
-				w := &timedWriter{ResponseWriter: to, control: http.NewResponseController(to), lease: lease}
+				w := &timedWriter{ResponseWriter: to, control: http.NewResponseController(to), call: &call.Call{Lease: lease}}
 				if _, err := w.Write(data); !errors.Is(err, c.err) {
 					t.Error(err)
 				}

@@ -11,6 +11,7 @@ import (
 	"github.com/crdeval/crdeval/engine/convert"
 	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/kubeserver"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/flow"
 )
 
@@ -63,10 +64,10 @@ func (r *Registry) compile(ctx context.Context, c *catalog, s Submission) (*cand
 	}
 	j := &candidate{catalogEtag: c.record.Etag, rules: rules, setsRules: rules != nil}
 	err = r.Scheduler.Do(ctx, func(ctx context.Context) error {
-		return r.compileCandidate(waitForMemory(ctx, flow.LeaseOf(ctx)), c, s, j)
+		return r.compileCandidate(waitForMemory(ctx, call.Of(ctx).Lease), c, s, j)
 	})
 	if err == nil {
-		err = flow.LeaseOf(ctx).Grow(ctx, flow.Response, reportMemory(j.report))
+		err = call.Of(ctx).Lease.Grow(ctx, call.Response, reportMemory(j.report))
 	}
 	if err != nil {
 		return nil, err
@@ -95,18 +96,18 @@ const maxMemoryWait = 30 * time.Second
 
 // waitForMemory returns a context in which a compilation charges its memory to a lease. It waits for memory without a seat.
 // So compilations that fit only one at a time run one after the other.
-func waitForMemory(ctx context.Context, lease *flow.Lease) context.Context {
+func waitForMemory(ctx context.Context, lease *call.Lease) context.Context {
 	if lease == nil {
 		return ctx
 	}
 	return host.WithHooks(ctx, &host.Hooks{Grow: func(n int64) error {
-		err := lease.TryGrow(flow.Tree, n)
-		if !errors.Is(err, flow.ErrNoMemory) {
+		err := lease.TryGrow(call.Tree, n)
+		if !errors.Is(err, call.ErrNoMemory) {
 			return err
 		}
 		flow.Wait(ctx, func() {
-			for end := time.Now().Add(maxMemoryWait); errors.Is(err, flow.ErrNoMemory) && time.Now().Before(end); {
-				err = lease.Grow(ctx, flow.Tree, n)
+			for end := time.Now().Add(maxMemoryWait); errors.Is(err, call.ErrNoMemory) && time.Now().Before(end); {
+				err = lease.Grow(ctx, call.Tree, n)
 			}
 		})
 		return err

@@ -14,6 +14,7 @@ import (
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/host"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/flow"
 )
 
@@ -86,7 +87,7 @@ func (o compileObserver) Compiled(context.Context, host.CompileEvent) { o.compil
 // TestRecompilationMemory checks that a caller that makes the cache compile revisions again is charged for each
 // compilation, also if the call ends before the compilation.
 func TestRecompilationMemory(t *testing.T) {
-	var memory *flow.Memory
+	var memory *call.Memory
 	var tree []int64
 	started := func() {}
 	programs := cache.New(cache.Options[string, *engine.Definition]{MaxBytes: 1, Weigh: func(*engine.Definition) int64 { return 1 }})
@@ -94,7 +95,7 @@ func TestRecompilationMemory(t *testing.T) {
 	r, err := New(t.Context(), newTestStore(), Options{Programs: programs, Engine: engine.Options{
 		Observer: compileObserver{compiled: func() {
 			if started(); memory != nil {
-				tree = append(tree, memory.Stats().Bytes[flow.Tree])
+				tree = append(tree, memory.Stats().Bytes[call.Tree])
 			}
 		}},
 	}})
@@ -116,10 +117,10 @@ func TestRecompilationMemory(t *testing.T) {
 	compile := func(ctx context.Context, i int) error {
 		lease := memory.Open("mallory")
 		defer lease.Release()
-		_, err := v.Named(flow.WithLease(ctx, lease), "as.example.com", revisions[i%2])
+		_, err := v.Named(call.With(ctx, &call.Call{Lease: lease}), "as.example.com", revisions[i%2])
 		return err
 	}
-	memory = flow.NewMemory(32 << 20)
+	memory = call.NewMemory(32 << 20)
 	for i := range 6 {
 		if err := compile(t.Context(), i); err != nil {
 			t.Fatal(err)
@@ -142,11 +143,11 @@ func TestRecompilationMemory(t *testing.T) {
 	if len(tree) != 7 || tree[6] < 2<<20 {
 		t.Errorf("charged %v after the call has ended", tree)
 	}
-	if s := memory.Stats(); s.Bytes != (flow.MemoryStats{}).Bytes {
+	if s := memory.Stats(); s.Bytes != (call.MemoryStats{}).Bytes {
 		t.Errorf("held at the end: %+v", s)
 	}
-	memory = flow.NewMemory(2 << 20)
-	if err := compile(t.Context(), 1); !errors.Is(err, flow.ErrTooLarge) {
+	memory = call.NewMemory(2 << 20)
+	if err := compile(t.Context(), 1); !errors.Is(err, call.ErrTooLarge) {
 		t.Errorf("a limit that is too small: %v", err)
 	}
 }
@@ -164,19 +165,19 @@ func TestBuildOfOtherCaller(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		full, free := flow.NewMemory(16<<20), flow.NewMemory(32<<20)
-		if err := full.Open("mallory").TryGrow(flow.Response, 7<<20); err != nil {
+		full, free := call.NewMemory(16<<20), call.NewMemory(32<<20)
+		if err := full.Open("mallory").TryGrow(call.Response, 7<<20); err != nil {
 			t.Fatal(err)
 		}
-		compile := func(memory *flow.Memory) error {
+		compile := func(memory *call.Memory) error {
 			lease := memory.Open("mallory")
 			defer lease.Release()
-			_, err := v.Named(flow.WithLease(t.Context(), lease), "as.example.com", "")
+			_, err := v.Named(call.With(t.Context(), &call.Call{Lease: lease}), "as.example.com", "")
 			return err
 		}
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if err := compile(full); !errors.Is(err, flow.ErrNoMemory) {
+			if err := compile(full); !errors.Is(err, call.ErrNoMemory) {
 				t.Errorf("without memory: %v", err)
 			}
 		})
@@ -196,18 +197,18 @@ func TestCompilationMemory(t *testing.T) {
 	manifest := manyRules("true")
 	r := newRegistry(t, newTestStore(), nil)
 	r.Scheduler = flow.New(flow.Options{Seats: 1})
-	memory := flow.NewMemory(10 << 20)
+	memory := call.NewMemory(10 << 20)
 	check := func() error {
 		lease := memory.Open("mallory")
 		defer lease.Release()
-		done, err := r.Check(flow.WithLease(t.Context(), lease), "default", Submission{Manifest: manifest}, "")
+		done, err := r.Check(call.With(t.Context(), &call.Call{Lease: lease}), "default", Submission{Manifest: manifest}, "")
 		if err == nil && done.Outcome != Created {
 			t.Errorf("%+v", done)
 		}
 		return err
 	}
 	other := memory.Open("mallory")
-	if err := other.TryGrow(flow.Response, 4<<20); err != nil {
+	if err := other.TryGrow(call.Response, 4<<20); err != nil {
 		t.Fatal(err)
 	}
 	waiting := make(chan error)
@@ -220,11 +221,11 @@ func TestCompilationMemory(t *testing.T) {
 	if err := <-waiting; err != nil {
 		t.Error(err)
 	}
-	if s := memory.Stats(); s.Bytes != (flow.MemoryStats{}).Bytes {
+	if s := memory.Stats(); s.Bytes != (call.MemoryStats{}).Bytes {
 		t.Errorf("%+v", s)
 	}
-	memory = flow.NewMemory(2 << 20)
-	if err := check(); !errors.Is(err, flow.ErrTooLarge) {
+	memory = call.NewMemory(2 << 20)
+	if err := check(); !errors.Is(err, call.ErrTooLarge) {
 		t.Errorf("a manifest that never fits: %v", err)
 	}
 }
@@ -237,9 +238,9 @@ func TestReportMemory(t *testing.T) {
 		"spec":{"group":"example.com","scope":"Cluster","names":{"plural":"as","kind":"A"},"versions":[{"name":"v1","served":true,"storage":true,
 		"schema":{"openAPIV3Schema":{"type":"object","allOf":[` + types + `{"type":"unknown"}]}}}]}}`))
 	r := newRegistry(t, newTestStore(), nil)
-	memory := flow.NewMemory(32 << 20)
+	memory := call.NewMemory(32 << 20)
 	lease := memory.Open("mallory")
-	done, _, err := r.RegisterAll(flow.WithLease(t.Context(), lease), "default", slices.Repeat([]Submission{{Manifest: manifest}}, 100))
+	done, _, err := r.RegisterAll(call.With(t.Context(), &call.Call{Lease: lease}), "default", slices.Repeat([]Submission{{Manifest: manifest}}, 100))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,13 +249,13 @@ func TestReportMemory(t *testing.T) {
 		switch {
 		case d.Err == nil:
 			reports += reportMemory(d.Registration.Report)
-		case !errors.Is(d.Err, flow.ErrNoMemory) && !errors.Is(d.Err, flow.ErrTooLarge) || d.Registration.Report != nil:
+		case !errors.Is(d.Err, call.ErrNoMemory) && !errors.Is(d.Err, call.ErrTooLarge) || d.Registration.Report != nil:
 			t.Errorf("%+v", d)
 		default:
 			failed++
 		}
 	}
-	if held := memory.Stats().Bytes[flow.Response]; held != reports || reports < 500*violationMemory || failed == 0 {
+	if held := memory.Stats().Bytes[call.Response]; held != reports || reports < 500*violationMemory || failed == 0 {
 		t.Errorf("%d bytes are held for reports of %d bytes; %d CRDs failed", held, reports, failed)
 	}
 	lease.Release()

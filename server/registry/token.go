@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // A token identifies a write. It is the base64url of a format byte, the first 8 bytes of the SHA-256 of the store's ID,
@@ -97,7 +97,7 @@ func (r *Registry) at(ctx context.Context, token string) (*snapshot, error) {
 	if s := r.snapshot.Load(); s.sequence >= want {
 		return s, ctx.Err()
 	}
-	defer flow.Pause(ctx)() // a client can choose the token
+	defer call.Pause(ctx)() // a client can choose the token
 	bounded, cancel := withMargin(ctx, r.MaxWait)
 	defer cancel()
 	found := r.await(bounded, want)

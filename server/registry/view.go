@@ -13,6 +13,7 @@ import (
 	"github.com/crdeval/crdeval/engine/publish"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/flow"
 )
 
@@ -121,7 +122,7 @@ func (r *Registry) program(ctx context.Context, c *catalog, d *crd, rev *revisio
 				own.Store(true)
 				return r.build(ctx, c, d, rev)
 			})
-			if own.Load() || !errors.Is(err, flow.ErrNoMemory) { // else another caller lacked memory
+			if own.Load() || !errors.Is(err, call.ErrNoMemory) { // else another caller lacked memory
 				return
 			}
 		}
@@ -132,7 +133,7 @@ func (r *Registry) program(ctx context.Context, c *catalog, d *crd, rev *revisio
 // build compiles a revision for the cache. It charges the memory to a lease of its own of the caller that started it,
 // because it does not end with that call.
 func (r *Registry) build(ctx context.Context, c *catalog, d *crd, rev *revision) (*engine.Definition, error) {
-	lease := flow.LeaseOf(ctx).Sibling()
+	lease := call.Of(ctx).Lease.Sibling()
 	defer lease.Release()
 	manifest, rules, err := rev.unpack(d)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // write commits the proposal for the current snapshot, or nothing if it is empty. It
@@ -22,7 +22,7 @@ func (r *Registry) write(ctx context.Context, propose func(*snapshot) (proposal,
 // commit is write without the further commits that the proposal needs.
 func (r *Registry) commit(ctx context.Context, propose func(*snapshot) (proposal, error)) (
 	s *snapshot, p proposal, err error) {
-	defer flow.Pause(ctx)() // it waits for other writes and for the store
+	defer call.Pause(ctx)() // it waits for other writes and for the store
 	if err := r.beginWrite(ctx); err != nil {
 		return nil, p, err
 	}
@@ -167,7 +167,7 @@ func (r *Registry) awaitLatest(ctx context.Context) error {
 	if r.watcher == nil {
 		return nil
 	}
-	defer flow.Pause(ctx)()
+	defer call.Pause(ctx)()
 	bounded, cancel := withMargin(ctx, r.MaxWrite)
 	defer cancel()
 	sequence, err := r.watcher.Latest(bounded)

@@ -15,6 +15,8 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
+
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // callHandler measures calls as otelgrpc does, but creates no spans. The attributes of a method are built once:
@@ -28,8 +30,6 @@ type callHandler struct {
 
 // callOptions are the options with which the calls of a method are recorded, by code.
 type callOptions [codes.Unauthenticated + 1][]metric.RecordOption
-
-type callKey struct{}
 
 func (t *Telemetry) newCallHandler(measured func(method string) bool) *callHandler {
 	meter := t.Meter.Meter(otelgrpc.ScopeName, metric.WithInstrumentationVersion(otelgrpc.Version),
@@ -46,12 +46,8 @@ func (*callHandler) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.C
 func (*callHandler) HandleConn(context.Context, stats.ConnStats) {}
 
 // TagRPC implements stats.Handler.
-func (h *callHandler) TagRPC(ctx context.Context, info *stats.RPCTagInfo) context.Context {
-	ctx = h.propagator.Extract(ctx, incomingHeaders{ctx})
-	if options := h.options(info.FullMethodName); options != nil {
-		ctx = context.WithValue(ctx, callKey{}, options)
-	}
-	return ctx
+func (h *callHandler) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context {
+	return h.propagator.Extract(ctx, incomingHeaders{ctx})
 }
 
 // options returns the options of a method; nil if it is not measured.
@@ -77,7 +73,7 @@ func (h *callHandler) HandleRPC(ctx context.Context, s stats.RPCStats) {
 	if !is {
 		return
 	}
-	if options, ok := ctx.Value(callKey{}).(*callOptions); ok {
+	if options := h.options(call.Of(ctx).Method); options != nil {
 		c := status.Code(end.Error)
 		if int(c) >= len(options) {
 			c = codes.Unknown

@@ -11,6 +11,8 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
+
+	"github.com/crdeval/crdeval/server/call"
 )
 
 const validate = "/crdeval.v1.EvaluationService/Validate"
@@ -19,7 +21,7 @@ func isValidate(method string) bool { return method == validate }
 
 // serve reports a call to a handler.
 func serve(ctx context.Context, h stats.Handler, method string, err error) {
-	ctx = h.TagRPC(ctx, &stats.RPCTagInfo{FullMethodName: method})
+	ctx = h.TagRPC(call.With(ctx, &call.Call{Method: method}), &stats.RPCTagInfo{FullMethodName: method})
 	h.HandleRPC(ctx, &stats.Begin{})
 	begin := time.Unix(1, 0)
 	h.HandleRPC(ctx, &stats.End{BeginTime: begin, EndTime: begin.Add(20 * time.Millisecond), Error: err})
@@ -63,6 +65,7 @@ func TestCallsPropagate(t *testing.T) {
 func TestCallsAllocateLittle(t *testing.T) {
 	h := newTelemetry(t).ServerHandler(isValidate)
 	ctx := metadata.NewIncomingContext(t.Context(), metadata.Pairs(":authority", "x", "content-type", "application/grpc"))
+	ctx = call.With(ctx, &call.Call{Method: validate})
 	info, end := &stats.RPCTagInfo{FullMethodName: validate}, &stats.End{}
 	n := testing.AllocsPerRun(100, func() { h.HandleRPC(h.TagRPC(ctx, info), end) })
 	if n > 4 {

@@ -6,16 +6,16 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // ObserveMemory publishes the use of the memory of calls.
-func (t *Telemetry) ObserveMemory(stats func() flow.MemoryStats) {
+func (t *Telemetry) ObserveMemory(stats func() call.MemoryStats) {
 	checked(t.meter().Int64ObservableGauge("crdeval.memory.bytes", metric.WithUnit("By"),
 		metric.WithDescription("Memory of calls, by kind: request, tree, response."),
 		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
 			for kind, bytes := range stats().Bytes {
-				o.Observe(bytes, metric.WithAttributes(attribute.String("kind", flow.Kind(kind).String())))
+				o.Observe(bytes, metric.WithAttributes(attribute.String("kind", call.Kind(kind).String())))
 			}
 			return nil
 		})))

@@ -14,6 +14,7 @@ import (
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/server/access/audit"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/registry"
 	"github.com/crdeval/crdeval/server/registry/directory"
@@ -109,7 +110,7 @@ func (t *Telemetry) ObserveCertificate(expires func() time.Time) {
 }
 
 // ObserveInFlight publishes the calls in progress, and the rules that still run although their calls have ended.
-func (t *Telemetry) ObserveInFlight(state func() flow.LimiterState) {
+func (t *Telemetry) ObserveInFlight(state func() call.LimiterState) {
 	gauge(t, "crdeval.calls.in_flight", "{call}",
 		"Calls in progress, over gRPC and REST. The limit is --max-in-flight.",
 		func() int { s := state(); return s.Active + s.Paused })

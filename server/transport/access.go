@@ -8,9 +8,10 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
+
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // requestID is the metadata key of the ID of a call. The REST gateway sets it for every request.
@@ -55,7 +56,10 @@ func (a accessLog) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServer
 }
 
 func (a accessLog) record(ctx context.Context, method string, start time.Time, err error) {
-	level := levelOf(status.Code(err))
+	level := slog.LevelDebug
+	if err != nil {
+		level = levelOf(status.Code(err))
+	}
 	if isOverload(err) {
 		level = slog.LevelDebug
 		a.overload.add(ctx, err)
@@ -74,8 +78,8 @@ func (a accessLog) recordAt(ctx context.Context, level slog.Level, method string
 	if p, ok := peer.FromContext(ctx); ok {
 		attributes = append(attributes, slog.String("peer", p.Addr.String()))
 	}
-	if id := metadata.ValueFromIncomingContext(ctx, requestID); len(id) > 0 {
-		attributes = append(attributes, slog.String("request_id", boundedID(id[0])))
+	if id := call.Of(ctx).RequestID; id != "" {
+		attributes = append(attributes, slog.String("request_id", id))
 	}
 	if err != nil {
 		attributes = append(attributes, slog.String("error", err.Error()))

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/crdeval/crdeval/server/api"
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // TestLevels: errors caused by callers are not logged at the default level.
@@ -38,7 +38,7 @@ func TestRequestIDsAreBounded(t *testing.T) {
 	addr, _ := serve(t, ServerOptions{Log: log}, &echo{handle: same}, "localhost:0")
 	c := dial(t, addr.String(), insecure.NewCredentials())
 	for _, id := range []string{strings.Repeat("a", 128), strings.Repeat("b", 129)} {
-		if _, err := call(metadata.AppendToOutgoingContext(t.Context(), "x-request-id", id), c, ""); err != nil {
+		if _, err := invoke(metadata.AppendToOutgoingContext(t.Context(), "x-request-id", id), c, ""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -54,7 +54,7 @@ func TestOverloadsAreSummed(t *testing.T) {
 	var logged bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&logged, nil))
 	access := accessLog{log, &overloadLog{log: log}}
-	fromAPI := api.MemoryError(flow.ErrNoMemory)
+	fromAPI := api.MemoryError(call.ErrNoMemory)
 	for _, err := range []error{errMemoryShort(), fromAPI, fmt.Errorf("wrapped: %w", fromAPI)} {
 		for range 1000 {
 			access.record(t.Context(), "/test.Echo/Call", time.Now(), err)

@@ -6,12 +6,14 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/crdeval/crdeval/server/api"
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // callBytes is an estimate of the memory of a call without its messages: goroutines, headers, contexts.
@@ -19,46 +21,40 @@ const callBytes = 16 << 10
 
 // accounts makes each call hold a lease of the memory ledger until its response is written. Health calls hold none.
 type accounts struct {
-	memory   *flow.Memory // nil: unlimited
-	caller   func(context.Context) string
+	memory   *call.Memory // nil: unlimited
 	rejected func(reason string)
-	inner    bool // the calls are in the same process, so nothing is encoded
+	max      int // bytes of a response of an inner call
 }
 
-// open returns a context with the lease of a call. own is nil if the REST gateway has opened the lease, which then also
-// releases it.
-func (a accounts) open(ctx context.Context) (with context.Context, own *flow.Lease, err error) {
-	if a.memory == nil || flow.LeaseOf(ctx) != nil {
-		return ctx, nil, nil
+// open opens the lease of a call over a network.
+func (a accounts) open(ctx context.Context) error {
+	c := call.Of(ctx)
+	c.Lease = a.memory.Open(c.Caller)
+	if err := c.Lease.Grow(ctx, call.Request, callBytes); err != nil {
+		c.Lease.Release()
+		return a.failure(err)
 	}
-	own = a.memory.Open(a.caller(ctx))
-	if err := own.Grow(ctx, flow.Request, callBytes); err != nil {
-		own.Release()
-		return ctx, nil, a.failure(err)
-	}
-	return flow.WithLease(ctx, own), own, nil
+	return nil
 }
 
 // failure returns the error of a call for which there is no memory.
 func (a accounts) failure(err error) error {
-	if errors.Is(err, flow.ErrNoMemory) {
+	if errors.Is(err, call.ErrNoMemory) {
 		a.rejected(RejectedMemory)
 	}
 	return api.MemoryError(err)
 }
 
+// unary opens the lease of a call over a network. The response releases it.
 func (a accounts) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-	if isProbe(info.FullMethod) {
+	if a.memory == nil || isProbe(info.FullMethod) {
 		return handler(ctx, req)
 	}
-	ctx, own, err := a.open(ctx)
-	if err != nil {
+	if err := a.open(ctx); err != nil {
 		return nil, err
 	}
-	lease := flow.LeaseOf(ctx)
-	if own != nil {
-		err = lease.Grow(ctx, flow.Request, sizeOf(ctx, req))
-	}
+	lease := call.Of(ctx).Lease
+	err := lease.Grow(ctx, call.Request, sizeOf(ctx, req))
 	var reply any
 	if err == nil {
 		reply, err = handler(ctx, req)
@@ -67,26 +63,40 @@ func (a accounts) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo
 	}
 	m, ok := reply.(proto.Message)
 	size := 0
-	if err == nil && ok && lease != nil {
+	if err == nil && ok {
 		size = proto.Size(m)
-		if err = lease.Grow(ctx, flow.Response, int64(size)); err != nil {
+		if err = lease.Grow(ctx, call.Response, int64(size)); err != nil {
 			err = a.failure(err)
 		}
 	}
-	switch {
-	case own == nil:
-		return reply, err
-	case err != nil || !ok || a.inner:
-		own.Release()
+	if err != nil || !ok {
+		lease.Release()
 		return reply, err
 	}
-	return newResponse(ctx, m, size, own, 0), nil
+	return newResponse(ctx, m, size, lease, 0), nil
+}
+
+// inner charges the response of a call in this process to the lease of its REST request, and bounds its size.
+func (a accounts) inner(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	reply, err := handler(ctx, req)
+	m, ok := reply.(proto.Message)
+	if err != nil || !ok || isProbe(info.FullMethod) {
+		return reply, err
+	}
+	size := proto.Size(m)
+	if size > a.max {
+		return nil, status.Errorf(codes.ResourceExhausted, "the response has %d bytes and the limit max_message_bytes is %d", size, a.max)
+	}
+	if err := call.Of(ctx).Lease.Grow(ctx, call.Response, int64(size)); err != nil {
+		return nil, a.failure(err)
+	}
+	return reply, nil
 }
 
 // sizeOf returns the size of a request.
 func sizeOf(ctx context.Context, req any) int64 {
-	if state := rpcStateOf(ctx); state != nil {
-		return state.received.Load()
+	if in := incomingOf(ctx); in != nil && in.size.Load() > 0 {
+		return in.size.Load()
 	}
 	m, _ := req.(proto.Message)
 	return int64(proto.Size(m))
@@ -94,31 +104,20 @@ func sizeOf(ctx context.Context, req any) int64 {
 
 // stream opens a lease for a stream, and one for each message that it sends.
 func (a accounts) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-	if isProbe(info.FullMethod) {
+	if a.memory == nil || isProbe(info.FullMethod) {
 		return handler(srv, ss)
 	}
-	ctx, own, err := a.open(ss.Context())
-	if err != nil {
+	if err := a.open(ss.Context()); err != nil {
 		return err
 	}
-	if own == nil {
-		return handler(srv, ss)
-	}
-	defer own.Release()
-	if a.inner {
-		return handler(srv, ss)
-	}
-	return handler(srv, &accountedStream{ServerStream: ss, ctx: ctx, of: a})
+	defer call.Of(ss.Context()).Lease.Release()
+	return handler(srv, &accountedStream{ServerStream: ss, of: a})
 }
 
 type accountedStream struct {
 	grpc.ServerStream
-	ctx context.Context //nolint:containedctx // a grpc.ServerStream has one
-	of  accounts
+	of accounts
 }
-
-// Context implements grpc.ServerStream.
-func (s *accountedStream) Context() context.Context { return s.ctx }
 
 // SendMsg implements grpc.ServerStream.
 func (s *accountedStream) SendMsg(message any) error {
@@ -126,12 +125,13 @@ func (s *accountedStream) SendMsg(message any) error {
 	if !ok {
 		return s.ServerStream.SendMsg(message)
 	}
-	lease, size := s.of.memory.Open(s.of.caller(s.ctx)), proto.Size(m)
-	if err := lease.Grow(s.ctx, flow.Response, int64(size)); err != nil {
+	ctx := s.Context()
+	lease, size := call.Of(ctx).Lease.Sibling(), proto.Size(m)
+	if err := lease.Grow(ctx, call.Response, int64(size)); err != nil {
 		lease.Release()
 		return s.of.failure(err)
 	}
-	r := newResponse(s.ctx, m, size, lease, StreamPatience)
+	r := newResponse(ctx, m, size, lease, StreamPatience)
 	err := s.ServerStream.SendMsg(r)
 	if !r.encoded {
 		r.end()
@@ -144,7 +144,7 @@ func (s *accountedStream) SendMsg(message any) error {
 type response struct {
 	message  proto.Message
 	size     int // of the message, and of its parts as cached by proto.Size
-	lease    *flow.Lease
+	lease    *call.Lease
 	conn     *conn // nil: not over a conn
 	patience time.Duration
 	encoded  bool
@@ -153,7 +153,7 @@ type response struct {
 	waiting bool // guarded by conn.mu
 }
 
-func newResponse(ctx context.Context, m proto.Message, size int, lease *flow.Lease, patience time.Duration) *response {
+func newResponse(ctx context.Context, m proto.Message, size int, lease *call.Lease, patience time.Duration) *response {
 	return &response{message: m, size: size, lease: lease, conn: connOf(ctx), patience: patience}
 }
 
@@ -192,7 +192,7 @@ func (c accountingCodec) Marshal(v any) (mem.BufferSlice, error) {
 	}
 	*buffer = data
 	r.message = nil
-	r.lease.Keep(flow.Response, int64(cap(data)))
+	r.lease.Keep(call.Response, int64(cap(data)))
 	if r.conn != nil {
 		r.deadline = time.Now().Add(WritePatience + r.patience)
 		r.conn.add(r)

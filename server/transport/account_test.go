@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // ledgerBytes is the size of the ledger of an account. 768 KiB of it are not reserved.
@@ -34,15 +34,15 @@ func newAccount(t *testing.T, holder string, bytes int64) *account {
 	t.Helper()
 	a := &account{}
 	a.accounts = accounts{
-		memory: flow.NewMemory(ledgerBytes),
-		caller: func(context.Context) string { return "caller" },
+		memory: call.NewMemory(ledgerBytes),
+		max:    2 * ledgerBytes,
 		rejected: func(reason string) {
 			if a.rejections++; reason != RejectedMemory {
 				t.Errorf("rejected because of %s", reason)
 			}
 		},
 	}
-	if err := a.memory.Open(holder).TryGrow(flow.Tree, bytes); err != nil {
+	if err := a.memory.Open(holder).TryGrow(call.Tree, bytes); err != nil {
 		t.Fatal(err)
 	}
 	return a
@@ -54,14 +54,14 @@ const gatewayBytes = 1
 // context returns the context of a call. That of a call of the gateway has a lease already.
 func (a *account) context(t *testing.T, gateway bool) context.Context {
 	t.Helper()
-	if !gateway {
-		return t.Context()
+	c := &call.Call{Caller: "caller"}
+	if gateway {
+		c.Lease = a.memory.Open("caller")
+		if err := c.Lease.TryGrow(call.Request, gatewayBytes); err != nil {
+			t.Fatal(err)
+		}
 	}
-	lease := a.memory.Open("caller")
-	if err := lease.TryGrow(flow.Request, gatewayBytes); err != nil {
-		t.Fatal(err)
-	}
-	return flow.WithLease(t.Context(), lease)
+	return call.With(t.Context(), c)
 }
 
 // held are the bytes of requests and of responses.
@@ -72,7 +72,7 @@ func (a *account) held() held {
 		return held{}
 	}
 	bytes := a.memory.Stats().Bytes
-	return held{bytes[flow.Request], bytes[flow.Response]}
+	return held{bytes[call.Request], bytes[call.Response]}
 }
 
 // check compares what is held at some moment with what is expected.
@@ -99,13 +99,13 @@ func encode(t *testing.T, message any) mem.BufferSlice {
 
 // accountedCall is a call with a request and a response of fixed sizes, except if others are given.
 type accountedCall struct {
-	probe, gateway, inner, fails bool
-	holder                       string // of bytes
-	bytes                        int64
-	request, response            int
-	during, after                held // in the handler, and when the response is not encoded yet
-	reason                       string
-	unhandled                    bool // the handler is not called
+	probe, gateway, fails bool
+	holder                string // of bytes
+	bytes                 int64
+	request, response     int
+	during, after         held // in the handler, and when the response is not encoded yet
+	reason                string
+	unhandled             bool // the handler is not called
 }
 
 const requestBytes, responseBytes = 10_000, 20_000
@@ -116,12 +116,16 @@ func (c *accountedCall) run(t *testing.T, a *account) (reply any, err error) {
 	if c.probe {
 		method = "/grpc.health.v1.Health/Check"
 	}
-	reply, err = a.unary(a.context(t, c.gateway), sized(cmp.Or(c.request, requestBytes)), &grpc.UnaryServerInfo{FullMethod: method},
+	intercept := a.unary
+	if c.gateway {
+		intercept = a.inner
+	}
+	reply, err = intercept(a.context(t, c.gateway), sized(cmp.Or(c.request, requestBytes)), &grpc.UnaryServerInfo{FullMethod: method},
 		func(ctx context.Context, _ any) (any, error) {
 			handled = true
 			a.check(t, "in the handler", c.during)
-			if (flow.LeaseOf(ctx) == nil) != c.probe {
-				t.Errorf("the context has the lease %v", flow.LeaseOf(ctx))
+			if (call.Of(ctx).Lease == nil) != c.probe {
+				t.Errorf("the context has the lease %v", call.Of(ctx).Lease)
 			}
 			if c.fails {
 				return nil, errOfHandler
@@ -147,16 +151,14 @@ func TestUnaryAccounts(t *testing.T) {
 		"a call":                       {during: own, after: held{own.request, answer}},
 		"a health call":                {probe: true},
 		"a failed call":                {fails: true, during: own},
-		"an inner call":                {inner: true, during: own},
-		"a failed inner call":          {inner: true, fails: true, during: own},
-		"a call of the gateway":        {gateway: true, inner: true, during: gateway, after: held{gatewayBytes, answer}},
-		"a failed call of the gateway": {gateway: true, inner: true, fails: true, during: gateway, after: gateway},
+		"a call of the gateway":        {gateway: true, during: gateway, after: held{gatewayBytes, answer}},
+		"a failed call of the gateway": {gateway: true, fails: true, during: gateway, after: gateway},
 		"bytes of another caller": {holder: "other", bytes: 400_000, request: 120_000, during: held{request: large},
 			after: held{large, answer}},
 		"no memory for the call":     {holder: "caller", bytes: 510_000, unhandled: true, reason: "OVERLOADED"},
 		"no memory for the request":  {holder: "caller", bytes: 400_000, request: 120_000, unhandled: true, reason: "OVERLOADED"},
 		"no memory for the response": {holder: "other", bytes: 400_000, response: 300_000, during: own, reason: "OVERLOADED"},
-		"no memory for a response to the gateway": {gateway: true, inner: true, holder: "other", bytes: 400_000, response: 300_000,
+		"no memory for a response to the gateway": {gateway: true, holder: "other", bytes: 400_000, response: 300_000,
 			during: gateway, after: gateway, reason: "OVERLOADED"},
 		"a request that never fits":  {request: ledgerBytes, unhandled: true, reason: "LIMIT_EXCEEDED"},
 		"a response that never fits": {response: ledgerBytes, during: own, reason: "LIMIT_EXCEEDED"},
@@ -164,10 +166,9 @@ func TestUnaryAccounts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a := newAccount(t, c.holder, c.bytes)
-				a.inner = c.inner
 				reply, err := c.run(t, a)
 				a.check(t, "after the handler", c.after)
-				if _, leased := reply.(*response); err == nil && leased != (!c.probe && !c.inner) {
+				if _, leased := reply.(*response); err == nil && leased != (!c.probe && !c.gateway) {
 					t.Errorf("the reply is a %T", reply)
 				} else if leased {
 					a.checkDropped(t, reply)
@@ -192,7 +193,7 @@ func (a *account) checkDropped(t *testing.T, reply any) {
 func TestUnaryWithoutMemory(t *testing.T) {
 	a := accounts{}
 	reply, err := a.unary(t.Context(), sized(1), &grpc.UnaryServerInfo{}, func(ctx context.Context, request any) (any, error) {
-		if flow.LeaseOf(ctx) != nil {
+		if call.Of(ctx).Lease != nil {
 			t.Error("the call has a lease")
 		}
 		return request, nil
@@ -228,9 +229,9 @@ func (s *sentStream) SendMsg(message any) error {
 func TestStreamAccounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAccount(t, "other", 400_000)
-		s := &sentStream{t: t, ctx: t.Context()}
+		s := &sentStream{t: t, ctx: a.context(t, false)}
 		err := a.stream(nil, s, &grpc.StreamServerInfo{FullMethod: "/test.Echo/Stream"}, func(_ any, own grpc.ServerStream) error {
-			if flow.LeaseOf(own.Context()) == nil {
+			if call.Of(own.Context()).Lease == nil {
 				t.Error("the stream has no lease")
 			}
 			a.check(t, "at the start", held{request: callBytes})
@@ -265,27 +266,23 @@ func TestStreamAccounts(t *testing.T) {
 	})
 }
 
-// TestStreamLeases: only a stream over a network that has no lease gets a stream with leases for its messages.
+// TestStreamLeases checks that only a stream over a network gets a lease, and leases for its messages.
 func TestStreamLeases(t *testing.T) {
 	for name, c := range map[string]struct {
-		method                    string
-		gateway, inner, unlimited bool
-		bytes                     int64 // of the caller
-		during, after             held
-		reason                    string
+		method    string
+		unlimited bool
+		bytes     int64 // of the caller
+		reason    string
 	}{
-		"a health watch":                {method: "/grpc.health.v1.Health/Watch"},
-		"a stream without a ledger":     {unlimited: true},
-		"an inner stream":               {inner: true, during: held{request: callBytes}},
-		"a stream of the gateway":       {inner: true, gateway: true, during: held{request: gatewayBytes}, after: held{request: gatewayBytes}},
-		"no memory for another stream":  {bytes: 510_000, reason: "OVERLOADED"},
-		"no memory for an inner stream": {bytes: 510_000, inner: true, reason: "OVERLOADED"},
+		"a health watch":               {method: "/grpc.health.v1.Health/Watch"},
+		"a stream without a ledger":    {unlimited: true},
+		"no memory for another stream": {bytes: 510_000, reason: "OVERLOADED"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a, handled := newAccount(t, "caller", c.bytes), false
-				s := &sentStream{t: t, ctx: a.context(t, c.gateway)}
-				if a.inner = c.inner; c.unlimited {
+				s := &sentStream{t: t, ctx: a.context(t, false)}
+				if c.unlimited {
 					a.memory = nil
 				}
 				err := a.stream(nil, s, &grpc.StreamServerInfo{FullMethod: cmp.Or(c.method, "/test.Echo/Stream")},
@@ -293,10 +290,10 @@ func TestStreamLeases(t *testing.T) {
 						if handled = true; own != grpc.ServerStream(s) {
 							t.Errorf("the handler has a %T", own)
 						}
-						a.check(t, "in the handler", c.during)
+						a.check(t, "in the handler", held{})
 						return nil
 					})
-				a.check(t, "at the end", c.after)
+				a.check(t, "at the end", held{})
 				rejected := c.reason != ""
 				if reasonOf(err) != c.reason || handled == rejected || (a.rejections == 1) != rejected {
 					t.Errorf("%v; handled: %t, %d rejections", err, handled, a.rejections)

@@ -16,6 +16,7 @@ import (
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/access"
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // authorization is the header with the credentials of a caller.
@@ -45,35 +46,32 @@ func NewGuard(c *access.Control, denied func(context.Context, Denial)) *Guard {
 	return &Guard{access: c, denied: denied}
 }
 
-// AuthenticateRequest authenticates an HTTP request before its body is read. It returns the context of the request with
-// the identity of the caller, or a status.
-func (g *Guard) AuthenticateRequest(r *http.Request) (context.Context, error) {
-	return g.authenticate(withRequestID(r), r.Method+" "+r.URL.Path, r.Header.Values(authorization))
+// AuthenticateRequest authenticates an HTTP request before its body is read, and notes the identity of its caller in the
+// call. The error is a status.
+func (g *Guard) AuthenticateRequest(r *http.Request) error {
+	if err := g.authenticate(r.Context(), r.Header.Values(authorization)); err != nil {
+		return g.DenyRequest(r, err)
+	}
+	return nil
 }
 
 // DenyRequest reports an HTTP request that is denied, and returns the status of the error.
 func (g *Guard) DenyRequest(r *http.Request, err error) error {
-	return g.deny(withRequestID(r), Denial{Method: r.Method + " " + r.URL.Path, Err: err})
+	return g.deny(r.Context(), Denial{Method: r.Method + " " + r.URL.Path, Err: err})
 }
 
-func withRequestID(r *http.Request) context.Context {
-	return metadata.NewIncomingContext(r.Context(), metadata.Pairs(requestID, r.Header.Get(requestID)))
-}
-
-// authenticate returns a context with the identity of the caller. The error is a status.
-func (g *Guard) authenticate(ctx context.Context, method string, authorization []string) (context.Context, error) {
-	id, err := g.access.Authenticate(credentialsFrom(ctx, authorization))
-	if err != nil {
-		return nil, g.deny(ctx, Denial{Method: method, Err: err})
-	}
-	return access.NewContext(ctx, id), nil
+// authenticate notes the identity of a caller in its call.
+func (g *Guard) authenticate(ctx context.Context, authorization []string) (err error) {
+	call.Of(ctx).Identity, err = g.access.Authenticate(credentialsFrom(ctx, authorization))
+	return err
 }
 
 // deny reports a denial and returns its status.
 func (g *Guard) deny(ctx context.Context, d Denial) error {
-	if _, known := access.FromContext(ctx); !known {
+	if of := *call.Of(ctx); of.Identity.Name == "" {
 		if certificate := certificateOf(ctx); certificate != nil {
-			ctx = access.NewContext(ctx, access.CertificateIdentity(certificate))
+			of.Identity = access.CertificateIdentity(certificate)
+			ctx = call.With(ctx, &of)
 		}
 	}
 	g.denied(ctx, d)
@@ -106,48 +104,41 @@ func certificateOf(ctx context.Context) *x509.Certificate {
 	return nil
 }
 
-// tap authenticates a call by its headers.
+// tap begins a call, and authenticates it by its headers.
 func (g *Guard) tap(log accessLog, next tap.ServerInHandle) tap.ServerInHandle {
 	return func(ctx context.Context, info *tap.Info) (context.Context, error) {
-		if isProbe(info.FullMethodName) {
+		c := &call.Call{Method: info.FullMethodName}
+		if id := info.Header[requestID]; len(id) > 0 {
+			c.RequestID = boundedID(id[0])
+		}
+		ctx = call.With(ctx, c)
+		if isProbe(c.Method) {
 			return next(ctx, info)
 		}
-		identified, err := g.authenticate(metadata.NewIncomingContext(ctx, info.Header), info.FullMethodName, info.Header[authorization])
-		if err != nil {
-			log.record(ctx, info.FullMethodName, time.Now(), err)
+		if err := g.authenticate(ctx, info.Header[authorization]); err != nil {
+			err = g.deny(ctx, Denial{Method: c.Method, Err: err})
+			log.record(ctx, c.Method, time.Now(), err)
 			return nil, err
 		}
-		return next(identified, info)
+		return next(ctx, info)
 	}
 }
 
-// identify returns a context with the identity of the caller, for calls that have not passed tap.
-func (g *Guard) identify(ctx context.Context, method string) (context.Context, error) {
-	if _, known := access.FromContext(ctx); known || isProbe(method) {
-		return ctx, nil
-	}
-	return g.authenticate(ctx, method, metadata.ValueFromIncomingContext(ctx, authorization))
-}
-
-// authorize returns an error if the caller of ctx may not make a call. The catalog is that of request, if it has one.
+// authorize notes the catalog of a request in its call. It returns an error if the caller may not make the call.
 func (g *Guard) authorize(ctx context.Context, method string, request any) error {
 	if isProbe(method) {
 		return nil
 	}
-	id, _ := access.FromContext(ctx)
-	catalog := crdevalv1.CatalogOf(request)
-	if err := g.access.Authorize(id, method, catalog); err != nil {
-		return g.deny(ctx, Denial{Method: method, Catalog: catalog, Err: err})
+	c := call.Of(ctx)
+	c.SetCatalog(crdevalv1.CatalogOf(request))
+	if err := g.access.Authorize(c.Identity, method, c.Catalog); err != nil {
+		return g.deny(ctx, Denial{Method: method, Catalog: c.Catalog, Err: err})
 	}
 	return nil
 }
 
 func (g *Guard) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-	ctx, err := g.identify(ctx, info.FullMethod)
-	if err == nil {
-		err = g.authorize(ctx, info.FullMethod, req)
-	}
-	if err != nil {
+	if err := g.authorize(ctx, info.FullMethod, req); err != nil {
 		return nil, err
 	}
 	return handler(ctx, req)
@@ -156,18 +147,14 @@ func (g *Guard) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, 
 // stream authorizes a stream when it receives the first message, which has the catalog. It ends the stream when the
 // caller loses the permission.
 func (g *Guard) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-	ctx, err := g.identify(ss.Context(), info.FullMethod)
-	if err != nil {
-		return err
-	}
 	if isProbe(info.FullMethod) {
 		return handler(srv, ss)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, cancel := context.WithCancelCause(ss.Context())
 	defer cancel(nil)
 	s := &guardedStream{ServerStream: ss, guard: g, ctx: ctx, cancel: cancel, method: info.FullMethod}
 	defer s.end()
-	err = handler(srv, s)
+	err := handler(srv, s)
 	if lost, ok := access.AsError(context.Cause(ctx)); ok {
 		return accessStatus(lost)
 	}
@@ -202,8 +189,7 @@ func (s *guardedStream) RecvMsg(m any) error {
 	if err := s.guard.authorize(s.ctx, s.method, m); err != nil {
 		return err
 	}
-	catalog := crdevalv1.CatalogOf(m)
-	s.catalog = &catalog
+	s.catalog = &call.Of(s.ctx).Catalog
 	s.hold()
 	return nil
 }
@@ -238,10 +224,10 @@ func (s *guardedStream) end() {
 	}
 }
 
-// Caller returns the name by which limits distinguish callers: the name of the identity, or else the address of the
+// caller returns the name by which limits distinguish callers: the name of the identity, or else the address of the
 // connection.
-func (g *Gate) Caller(ctx context.Context) string {
-	if id, ok := access.FromContext(ctx); ok && (g.Authenticated || !id.IsAnonymous()) {
+func (g *Gate) caller(ctx context.Context) string {
+	if id := call.Of(ctx).Identity; id.Name != "" && (g.Authenticated || !id.IsAnonymous()) {
 		return "user:" + id.Name
 	}
 	p, _ := peer.FromContext(ctx)
@@ -251,7 +237,7 @@ func (g *Gate) Caller(ctx context.Context) string {
 	if a, ok := p.Addr.(connAddr); ok {
 		return a.caller
 	}
-	return connectionPrefix + p.Addr.String()
+	return call.ConnectionPrefix + p.Addr.String()
 }
 
 // isProbe reports whether a call is a health probe. Probes need neither credentials nor a slot, so that a busy server

@@ -26,6 +26,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/crdeval/crdeval/server/access"
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // guardWith returns a guard for bearer tokens, and how many calls it has denied.
@@ -59,7 +60,7 @@ func TestTokens(t *testing.T) {
 		for _, h := range tc.headers {
 			ctx = metadata.AppendToOutgoingContext(ctx, "authorization", h)
 		}
-		_, err := call(ctx, c, "")
+		_, err := invoke(ctx, c, "")
 		if err2 := stream(ctx, c); status.Code(err) != status.Code(err2) {
 			t.Errorf("%s: unary %v, stream %v", name, err, err2)
 		}
@@ -83,8 +84,9 @@ func TestDenialsByHeaders(t *testing.T) {
 	guard.denied = func(ctx context.Context, d Denial) {
 		from, _ := peer.FromContext(ctx)
 		host, _, _ := net.SplitHostPort(from.Addr.String())
-		id, _ := access.FromContext(ctx)
-		seen = append(seen, fmt.Sprint(d.Method, host, metadata.ValueFromIncomingContext(ctx, requestID), id.Name, id.Source, d.Err))
+		of := call.Of(ctx)
+		id := of.Identity
+		seen = append(seen, fmt.Sprint(d.Method, host, "[", of.RequestID, "]", id.Name, id.Source, d.Err))
 	}
 	expect := func(name, want string) {
 		t.Helper()
@@ -95,7 +97,7 @@ func TestDenialsByHeaders(t *testing.T) {
 	}
 	addr, _ := serve(t, ServerOptions{Guard: guard, Log: quiet()}, &echo{handle: same}, "localhost:0")
 	c := dial(t, addr.String(), insecure.NewCredentials())
-	if _, err := call(metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer beta", requestID, "r1"), c, ""); err == nil {
+	if _, err := invoke(metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer beta", requestID, "r1"), c, ""); err == nil {
 		t.Error("an unknown token is accepted")
 	}
 	expect("gRPC", "/test.Echo/Call127.0.0.1[r1]the bearer token")
@@ -103,10 +105,10 @@ func TestDenialsByHeaders(t *testing.T) {
 	carol := &x509.Certificate{Subject: pkix.Name{CommonName: "carol"}}
 	p := &peer.Peer{Addr: &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 7}, AuthInfo: credentials.TLSInfo{
 		State: tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{carol}}}}}
-	r := httptest.NewRequestWithContext(peer.NewContext(t.Context(), p), "POST", "/v1/catalogs", http.NoBody)
-	r.Header.Set(requestID, "r2")
+	from := call.With(peer.NewContext(t.Context(), p), &call.Call{RequestID: "r2"})
+	r := httptest.NewRequestWithContext(from, "POST", "/v1/catalogs", http.NoBody)
 	r.Header.Set(authorization, "Bearer beta")
-	if _, err := guard.AuthenticateRequest(r); status.Code(err) != codes.Unauthenticated {
+	if err := guard.AuthenticateRequest(r); status.Code(err) != codes.Unauthenticated {
 		t.Error(err)
 	}
 	expect("HTTP", "POST /v1/catalogs192.0.2.1[r2]carolcertificatethe bearer token")
@@ -141,12 +143,12 @@ func TestCaller(t *testing.T) {
 			certificate := &x509.Certificate{Subject: pkix.Name{CommonName: subject}}
 			p.AuthInfo = credentials.TLSInfo{State: tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{certificate}}}}
 		}
-		ctx := peer.NewContext(t.Context(), p)
+		ctx := call.With(peer.NewContext(t.Context(), p), &call.Call{})
+		var headers []string
 		if token != "" {
-			ctx = metadata.NewIncomingContext(ctx, metadata.Pairs("authorization", "Bearer "+token))
+			headers = []string{"Bearer " + token}
 		}
-		ctx, err := guard.identify(ctx, "/x/Y")
-		if err != nil {
+		if err := guard.authenticate(ctx, headers); err != nil {
 			t.Fatal(err)
 		}
 		return ctx
@@ -165,15 +167,15 @@ func TestCaller(t *testing.T) {
 		"two certificates":                 {ctx(open, "", "a", 1), ctx(open, "", "b", 1), false},
 		"two connections":                  {ctx(open, "", "", 1), ctx(open, "", "", 2), false},
 	} {
-		if a, b := gate.Caller(c.a), gate.Caller(c.b); (a == b) != c.same || a == "" {
+		if a, b := gate.caller(c.a), gate.caller(c.b); (a == b) != c.same || a == "" {
 			t.Errorf("%s: %q and %q", name, a, b)
 		}
 	}
 	closed := NewGate(GateOptions{Authenticated: true})
-	if a, b := closed.Caller(ctx(open, "", "", 1)), closed.Caller(ctx(open, "", "", 2)); a != b || a == "" {
+	if a, b := closed.caller(ctx(open, "", "", 1)), closed.caller(ctx(open, "", "", 2)); a != b || a == "" {
 		t.Errorf("two connections without credentials to a server that authenticates: %q and %q", a, b)
 	}
-	if name := gate.Caller(ctx(tokens, "z", "", 1)); name != "user:zoe" {
+	if name := gate.caller(ctx(tokens, "z", "", 1)); name != "user:zoe" {
 		t.Errorf("a named token: %q", name)
 	}
 }
@@ -183,10 +185,10 @@ func TestCallerAllocatesNothing(t *testing.T) {
 	defer func() { _, _ = server.Close(), client.Close() }()
 	gate := NewGate(GateOptions{})
 	ctx := peer.NewContext(t.Context(), &peer.Peer{Addr: (&conn{Conn: server}).RemoteAddr()})
-	if name := gate.Caller(ctx); name != "connection:pipe" {
+	if name := gate.caller(ctx); name != "connection:pipe" {
 		t.Errorf("caller %q", name)
 	}
-	if n := testing.AllocsPerRun(100, func() { gate.Caller(ctx) }); n > 0 {
+	if n := testing.AllocsPerRun(100, func() { gate.caller(ctx) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // boundedServer serves health with bounded connections.
@@ -52,7 +52,7 @@ func watchHealth(t *testing.T, c *grpc.ClientConn) (end func(), err error) {
 
 // TestHealthWatches: health watches are bounded, for a connection and in total. Health checks are not rejected.
 func TestHealthWatches(t *testing.T) {
-	memory := flow.NewMemory(1) // nothing fits
+	memory := call.NewMemory(1) // nothing fits
 	address := boundedServer(t, ServerOptions{MaxAuxiliaryStreams: maxAuxiliaryPerConnection + 2, Memory: memory, Log: quiet()})
 	connect := func() *grpc.ClientConn { return dial(t, address, insecure.NewCredentials()) }
 	first, second := connect(), connect()

@@ -2,21 +2,22 @@ package transport
 
 import (
 	"context"
-	"sync/atomic"
 
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/stats"
 )
 
 // overhead is the minimum number of bytes that a message takes on the connection in addition to its own.
 const overhead = 64
 
-// connKey is the key of the *conn in the context of its calls.
-type connKey struct{}
-
 // connOf returns the connection of a call; nil if it is not over a conn.
 func connOf(ctx context.Context) *conn {
-	c, _ := ctx.Value(connKey{}).(*conn)
-	return c
+	if p, ok := peer.FromContext(ctx); ok {
+		if a, ok := p.Addr.(connAddr); ok {
+			return a.conn
+		}
+	}
+	return nil
 }
 
 // connStats reports the calls and messages of gRPC to their conns.
@@ -26,7 +27,6 @@ type connStats struct{}
 func (connStats) TagConn(ctx context.Context, info *stats.ConnTagInfo) context.Context {
 	if a, ok := info.RemoteAddr.(connAddr); ok {
 		a.conn.grpc.Store(true)
-		return context.WithValue(ctx, connKey{}, a.conn)
 	}
 	return ctx
 }
@@ -34,33 +34,12 @@ func (connStats) TagConn(ctx context.Context, info *stats.ConnTagInfo) context.C
 // HandleConn implements stats.Handler.
 func (connStats) HandleConn(context.Context, stats.ConnStats) {}
 
-// rpcKey is the key of the *rpcState in the context of a call.
-type rpcKey struct{}
-
-// rpcState is the state of a call in connStats.
-type rpcState struct {
-	receiving, stream atomic.Bool
-	received          atomic.Int64 // size of the last message
-}
-
-// rpcStateOf returns the state of a call; nil if it is not over a conn.
-func rpcStateOf(ctx context.Context) *rpcState {
-	state, _ := ctx.Value(rpcKey{}).(*rpcState)
-	return state
-}
-
 // TagRPC implements stats.Handler.
-func (connStats) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context {
-	if connOf(ctx) == nil {
-		return ctx
-	}
-	return context.WithValue(ctx, rpcKey{}, new(rpcState))
-}
+func (connStats) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
 
 // HandleRPC implements stats.Handler.
 func (connStats) HandleRPC(ctx context.Context, s stats.RPCStats) {
-	c := connOf(ctx)
-	state := rpcStateOf(ctx)
+	c, state := connOf(ctx), incomingOf(ctx)
 	if c == nil || state == nil {
 		return
 	}
@@ -71,7 +50,7 @@ func (connStats) HandleRPC(ctx context.Context, s stats.RPCStats) {
 		state.receiving.Store(true)
 		state.stream.Store(s.IsClientStream)
 	case *stats.InPayload:
-		state.received.Store(int64(s.Length))
+		state.size.Store(int64(s.Length))
 		if !state.stream.Load() && state.receiving.Swap(false) {
 			c.receiving.Add(-1)
 		}

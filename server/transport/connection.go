@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 )
 
 const (
@@ -46,7 +46,7 @@ type conn struct {
 	auxiliary atomic.Int64 // streams
 
 	grpc      atomic.Bool  // if false, the gateway accounts for the received bytes
-	lease     *flow.Lease  // of the received bytes
+	lease     *call.Lease  // of the received bytes
 	unread    atomic.Int64 // upper bound of the received bytes of incomplete messages
 	receiving atomic.Int64 // calls without a complete message
 	written   atomic.Int64
@@ -65,22 +65,19 @@ type conn struct {
 type connAddr struct {
 	net.Addr
 	conn   *conn
-	caller string // connectionPrefix and the address as text: each call needs it several times
+	caller string // call.ConnectionPrefix and the address as text: each call needs it several times
 }
-
-// connectionPrefix is the prefix of the names of callers that are not authenticated.
-const connectionPrefix = "connection:"
 
 // RemoteAddr implements net.Conn.
 func (c *conn) RemoteAddr() net.Addr { return c.addr() }
 
 func (c *conn) addr() connAddr {
 	a := c.Conn.RemoteAddr()
-	return connAddr{a, c, connectionPrefix + a.String()}
+	return connAddr{a, c, call.ConnectionPrefix + a.String()}
 }
 
 // String implements net.Addr.
-func (a connAddr) String() string { return a.caller[len(connectionPrefix):] }
+func (a connAddr) String() string { return a.caller[len(call.ConnectionPrefix):] }
 
 // NetConn returns the connection of the operating system.
 func (c *conn) NetConn() net.Conn { return c.Conn }
@@ -151,14 +148,14 @@ func (c *conn) charge() bool {
 		if want <= have || want <= freeBytes {
 			return true
 		}
-		switch err := c.lease.Grow(ctx, flow.Request, want-have); {
+		switch err := c.lease.Grow(ctx, call.Request, want-have); {
 		case err == nil:
 			c.charging.Lock()
 			c.charged += want - have
 			c.charging.Unlock()
 			c.lease.AwaitPeer(func() { c.closeFor(ClosedNoMemory) })
 			return true
-		case ctx.Err() != nil, !errors.Is(err, flow.ErrNoMemory):
+		case ctx.Err() != nil, !errors.Is(err, call.ErrNoMemory):
 			return false
 		}
 	}
@@ -175,7 +172,7 @@ func (c *conn) consumed(n int64) {
 	defer c.charging.Unlock()
 	if c.charged > 0 && rest <= c.charged-freeBytes {
 		keep := rest / freeBytes * freeBytes
-		c.lease.Shrink(flow.Request, c.charged-keep)
+		c.lease.Shrink(call.Request, c.charged-keep)
 		if c.charged = keep; keep == 0 {
 			c.lease.AwaitPeer(nil)
 		}

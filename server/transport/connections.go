@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // Connections limits the open connections of all listeners, the bytes of incomplete messages on them, and the time to
@@ -23,7 +23,7 @@ type Connections struct {
 // ConnectionOptions configure NewConnections. The zero value has no bounds.
 type ConnectionOptions struct {
 	Max    int                 // open connections; 0: unlimited
-	Memory *flow.Memory        // of the received bytes; nil: unlimited
+	Memory *call.Memory        // of the received bytes; nil: unlimited
 	Closed func(reason string) // called for each connection that was closed because of a bound; may be nil
 	Log    *slog.Logger        // nil: slog.Default()
 }

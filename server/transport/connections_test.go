@@ -1,23 +1,23 @@
 package transport
 
 import (
-	"context"
 	"errors"
 	"net"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/tap"
 
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // TestUnreadBytes: bytes that gRPC may keep are charged, at most to the share of a caller. Those of rejected calls are not.
 func TestUnreadBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const total, sent = 4 << 20, 8 << 20
-		memory := flow.NewMemory(total)
+		memory := call.NewMemory(total)
 		var closed []string
 		all := NewConnections(ConnectionOptions{Memory: memory, Closed: func(reason string) { closed = append(closed, reason) }})
 		receive := func(receiving int64) (n int, err error) {
@@ -37,7 +37,7 @@ func TestUnreadBytes(t *testing.T) {
 				var more int
 				more, err = c.Read(buffer)
 				n += more
-				if held := memory.Stats().Bytes[flow.Request]; receiving == 0 && held > 0 {
+				if held := memory.Stats().Bytes[call.Request]; receiving == 0 && held > 0 {
 					t.Fatalf("%d bytes of rejected calls are charged", held)
 				}
 			}
@@ -54,7 +54,7 @@ func TestUnreadBytes(t *testing.T) {
 		if waited := time.Since(start); waited > unreadPatience+time.Second {
 			t.Errorf("%v", waited)
 		}
-		if held := memory.Stats().Bytes[flow.Request]; held != 0 {
+		if held := memory.Stats().Bytes[call.Request]; held != 0 {
 			t.Errorf("%d bytes are held after the end", held)
 		}
 	})
@@ -97,9 +97,10 @@ func TestRejectionPause(t *testing.T) {
 		client, server := net.Pipe()
 		c := NewConnections(ConnectionOptions{}).add(server).(*conn) //nolint:forcetypeassert // it is one
 		g := NewGate(GateOptions{Limiter: newLimiter(1), Log: quiet()})
-		if _, err := g.Admit(t.Context()); err != nil {
+		if err := g.admit(call.With(t.Context(), &call.Call{})); err != nil {
 			t.Fatal(err)
 		}
+		from := call.With(peer.NewContext(t.Context(), &peer.Peer{Addr: c.RemoteAddr()}), &call.Call{})
 		reject := g.tap(accessLog{quiet(), &g.overload})
 		for _, step := range []struct {
 			name          string
@@ -116,7 +117,7 @@ func TestRejectionPause(t *testing.T) {
 			{"a rejected call, after a large one", true, 8, 16, 0},
 		} {
 			if step.rejected {
-				if _, err := reject(context.WithValue(t.Context(), connKey{}, c), &tap.Info{FullMethodName: "/x/Y"}); err == nil {
+				if _, err := reject(from, &tap.Info{FullMethodName: "/x/Y"}); err == nil {
 					t.Fatal("the call is accepted")
 				}
 			}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"runtime/debug"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 	"github.com/crdeval/crdeval/engine/host"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // Gate admits calls by the number of calls in flight and by memory. It rejects other calls at once instead of queueing
@@ -29,7 +30,7 @@ type Gate struct {
 
 // GateOptions configure NewGate. The zero value accepts every call.
 type GateOptions struct {
-	Limiter       *flow.Limiter       // of calls in flight; nil: unlimited
+	Limiter       *call.Limiter       // of calls in flight; nil: unlimited
 	UnderPressure func() bool         // reports whether memory is short; nil: never
 	Rejected      func(reason string) // called for each call rejected with OVERLOADED; may be nil
 	Log           *slog.Logger        // nil: slog.Default()
@@ -38,7 +39,7 @@ type GateOptions struct {
 	Authenticated bool
 }
 
-// Reasons of rejections, in addition to flow.Reason, for metrics.
+// Reasons of rejections, in addition to call.Reason, for metrics.
 const (
 	RejectedMemory     = "memory"
 	RejectedIncomplete = "incomplete" // the message was not received in time
@@ -55,31 +56,42 @@ func NewGate(o GateOptions) *Gate {
 	return g
 }
 
-// Admit reserves a slot for a call, or returns the error with which it is rejected. The slot is nil if calls are
-// unlimited. It logs the rejected calls, like accessLog.
-func (g *Gate) Admit(ctx context.Context) (*flow.Slot, error) {
-	slot, err := g.admit(ctx)
-	if err != nil {
-		g.overload.add(ctx, err)
+// AdmitRequest authenticates the caller of an HTTP request, opens the lease of its call, and reserves its slot, before its
+// body is read. The error is a status.
+func (o ServerOptions) AdmitRequest(r *http.Request) error {
+	if err := o.Guard.AuthenticateRequest(r); err != nil {
+		return err
 	}
-	return slot, err
+	ctx := r.Context()
+	err := o.Gate.admit(ctx)
+	if err != nil {
+		o.Gate.overload.add(ctx, err) // there is no access log before the call in process
+		return err
+	}
+	c := call.Of(ctx)
+	c.Lease = o.Memory.Open(c.Caller)
+	return nil
 }
 
-// admit is Admit for calls with an accessLog.
-func (g *Gate) admit(ctx context.Context) (*flow.Slot, error) {
+// admit names the caller of a call and reserves its slot, which stays nil if calls are unlimited. Or it returns the error
+// with which the call is rejected.
+func (g *Gate) admit(ctx context.Context) error {
 	if g.UnderPressure != nil && g.UnderPressure() {
 		g.Rejected(RejectedMemory)
-		return nil, errMemoryShort()
+		return errMemoryShort()
 	}
+	c := call.Of(ctx)
+	c.Caller = g.caller(ctx)
 	if g.Limiter == nil {
-		return nil, nil
+		return nil
 	}
-	slot, rejection := g.Limiter.Admit(g.Caller(ctx), connOf(ctx).waited())
+	slot, rejection := g.Limiter.Admit(c.Caller, connOf(ctx).waited())
 	if rejection != nil {
 		g.Rejected(string(rejection.Reason))
-		return nil, rejection.Error(limitError)
+		return rejection.Error(limitError)
 	}
-	return slot, nil
+	c.Slot = slot
+	return nil
 }
 
 // Drain limits the time for incomplete messages to DrainTimeout.
@@ -88,10 +100,8 @@ func (g *Gate) Drain() { g.incoming.drain() }
 // tap admits a call of a gRPC server by its headers, before gRPC reads the message into memory.
 func (g *Gate) tap(log accessLog) tap.ServerInHandle {
 	return func(ctx context.Context, info *tap.Info) (context.Context, error) {
-		var slot *flow.Slot
 		if !isProbe(info.FullMethodName) {
-			var err error
-			if slot, err = g.admit(ctx); err != nil {
+			if err := g.admit(ctx); err != nil {
 				log.record(ctx, info.FullMethodName, time.Now(), err)
 				if c := connOf(ctx); c != nil {
 					c.rejected.Store(true)
@@ -99,41 +109,15 @@ func (g *Gate) tap(log accessLog) tap.ServerInHandle {
 				return nil, err
 			}
 		}
-		return g.incoming.begin(ctx, info.FullMethodName, slot, log)
+		return g.incoming.begin(ctx, log)
 	}
 }
 
-// enter returns the slot of a call. A call over a network already has one. The caller must call release when the call
-// ends.
-func (g *Gate) enter(ctx context.Context, method string) (slot *flow.Slot, release func(), err error) {
-	if isProbe(method) {
-		return nil, func() {}, nil
-	}
-	if slot = flow.SlotOf(ctx); slot != nil {
-		return slot, func() {}, nil
-	}
-	flow.LeaseOf(ctx).Transfer(g.Caller(ctx)) // it was opened for the connection
-	slot, err = g.admit(ctx)
-	return slot, slot.Release, err
-}
-
-func (g *Gate) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-	slot, release, err := g.enter(ctx, info.FullMethod)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	return handler(flow.WithSlot(ctx, slot), req)
-}
-
-// stream admits a stream. A stream does not count against the adaptive limit, because it mostly waits for its client.
-// The API limits the number of streams. A watch needs a slot only to begin, because watches are long and cheap.
-func (g *Gate) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-	slot, release, err := g.enter(ss.Context(), info.FullMethod)
-	if err != nil {
-		return err
-	}
-	defer release()
+// releaseSlot is an interceptor that releases the slots of streams. A stream does not count against the adaptive limit,
+// because it mostly waits for its client. The API limits the number of streams. A watch needs a slot only to begin,
+// because watches are long and cheap.
+func releaseSlot(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	slot := call.Of(ss.Context()).Slot
 	if info.IsClientStream && !isReflection(info.FullMethod) {
 		slot.Pause()
 	} else {

@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
@@ -13,12 +12,12 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/crdeval/crdeval/server/api"
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // newLimiter returns a limiter with a fixed limit only.
-func newLimiter(maximum int) *flow.Limiter {
-	return flow.NewLimiter(flow.LimiterOptions{Max: maximum})
+func newLimiter(maximum int) *call.Limiter {
+	return call.NewLimiter(call.LimiterOptions{Max: maximum})
 }
 
 // inFlight returns the number of calls in flight.
@@ -28,7 +27,12 @@ func (g *Gate) inFlight() int {
 }
 
 func TestGateAdmit(t *testing.T) {
-	if slot, err := NewGate(GateOptions{}).Admit(t.Context()); slot != nil || err != nil {
+	admit := func(g *Gate) (*call.Slot, error) {
+		c := &call.Call{}
+		err := g.admit(call.With(t.Context(), c))
+		return c.Slot, err
+	}
+	if slot, err := admit(NewGate(GateOptions{})); slot != nil || err != nil {
 		t.Errorf("an open gate: %v, %v", slot, err)
 	}
 	short, rejected := false, map[string]int{}
@@ -38,7 +42,7 @@ func TestGateAdmit(t *testing.T) {
 	})
 	check := func(name string, code codes.Code, reason string) {
 		t.Helper()
-		slot, err := g.Admit(t.Context())
+		slot, err := admit(g)
 		if status.Code(err) != code || err != nil && reasonOf(err) != reason {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -47,35 +51,17 @@ func TestGateAdmit(t *testing.T) {
 		}
 		slot.Release()
 	}
-	_, release, err := g.enter(t.Context(), "/x/Y")
+	slot, err := admit(g)
 	if err != nil || g.inFlight() != 1 {
 		t.Fatalf("%v, %d in flight", err, g.inFlight())
 	}
 	check("no slot", codes.Unavailable, "OVERLOADED")
-	release()
+	slot.Release()
 	check("a slot", codes.OK, "")
 	short = true
 	check("no memory", codes.Unavailable, "OVERLOADED")
 	if rejected["max_in_flight"] != 1 || rejected["memory"] != 1 || g.inFlight() != 0 {
 		t.Errorf("rejections: %v, %d in flight", rejected, g.inFlight())
-	}
-}
-
-// TestAdmittedCall checks that a call that has a slot is not admitted again.
-func TestAdmittedCall(t *testing.T) {
-	g := NewGate(GateOptions{Limiter: newLimiter(1), Log: quiet()})
-	slot, err := g.Admit(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	info := &grpc.UnaryServerInfo{FullMethod: "/x/Y"}
-	_, err = g.unary(flow.WithSlot(t.Context(), slot), nil, info, func(context.Context, any) (any, error) { return nil, nil })
-	if err != nil || g.inFlight() != 1 {
-		t.Errorf("%v, %d in flight", err, g.inFlight())
-	}
-	slot.Release()
-	if g.inFlight() != 0 {
-		t.Error("the slot was not released")
 	}
 }
 
@@ -90,11 +76,11 @@ func TestMaxInFlight(t *testing.T) {
 	addr, _ := serve(t, ServerOptions{Gate: NewGate(GateOptions{Limiter: newLimiter(2), Rejected: func(string) { rejected.Add(1) }, Log: quiet()}), Log: quiet()}, e, "localhost:0")
 	c := dial(t, addr.String(), insecure.NewCredentials())
 	results := make(chan error, 2)
-	go func() { _, err := call(t.Context(), c, ""); results <- err }()
+	go func() { _, err := invoke(t.Context(), c, ""); results <- err }()
 	go func() { results <- stream(t.Context(), c) }()
 	<-entered
 	<-entered
-	for name, err := range map[string]error{"unary": func() error { _, err := call(t.Context(), c, ""); return err }(), "stream": stream(t.Context(), c)} {
+	for name, err := range map[string]error{"unary": func() error { _, err := invoke(t.Context(), c, ""); return err }(), "stream": stream(t.Context(), c)} {
 		if status.Code(err) != codes.Unavailable || reasonOf(err) != "OVERLOADED" {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -110,7 +96,7 @@ func TestMaxInFlight(t *testing.T) {
 		t.Errorf("%v, %v", a, b)
 	}
 	go func() { <-entered }()
-	if _, err := call(t.Context(), c, ""); err != nil {
+	if _, err := invoke(t.Context(), c, ""); err != nil {
 		t.Errorf("the slot was not released: %v", err)
 	}
 }
@@ -119,11 +105,11 @@ func TestMemoryPressure(t *testing.T) {
 	short := true
 	addr, _ := serve(t, ServerOptions{Gate: NewGate(GateOptions{UnderPressure: func() bool { return short }, Log: quiet()}), Log: quiet()}, &echo{handle: same}, "localhost:0")
 	c := dial(t, addr.String(), insecure.NewCredentials())
-	if _, err := call(t.Context(), c, ""); reasonOf(err) != "OVERLOADED" {
+	if _, err := invoke(t.Context(), c, ""); reasonOf(err) != "OVERLOADED" {
 		t.Errorf("got %v", err)
 	}
 	short = false
-	if _, err := call(t.Context(), c, ""); err != nil {
+	if _, err := invoke(t.Context(), c, ""); err != nil {
 		t.Errorf("got %v", err)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // TestWatchUsesNoSlot: a watch needs a free slot to begin and does not keep it. Its end is not logged as a warning.
@@ -25,7 +27,15 @@ func TestWatchUsesNoSlot(t *testing.T) {
 		return ended
 	}
 	through := func(info *grpc.StreamServerInfo, h grpc.StreamHandler) error {
-		return log.stream(nil, anonymous{ctx: t.Context()}, info, func(srv any, ss grpc.ServerStream) error { return a.stream(srv, ss, info, h) })
+		c := &call.Call{}
+		ctx := call.With(t.Context(), c)
+		return log.stream(nil, anonymous{ctx: ctx}, info, func(srv any, ss grpc.ServerStream) error {
+			if err := a.admit(ctx); err != nil {
+				return err
+			}
+			defer c.End()
+			return releaseSlot(srv, ss, info, h)
+		})
 	}
 	if err := through(listen, inside); err != ended { //nolint:errorlint // that very one
 		t.Error(err)

@@ -1,8 +1,9 @@
 // Package transport receives calls: listeners (TCP, unix sockets), TLS with files that may be rotated, the gRPC server
 // with its interceptors, and the HTTP server. Of the API it knows the errors only.
 //
-// The order of the interceptors, outermost first: telemetry, access log, memory, recovery, guard, gate. So a panic is
-// logged and counted as an error, and a call that is not permitted uses no slot.
+// The headers of a call over gRPC pass taps: the guard authenticates the caller, and the gate reserves the slot. A REST
+// request passes AdmitRequest instead. Then come the interceptors, outermost first: telemetry, access log, memory,
+// recovery, guard. So a panic is logged and counted as an error.
 //
 // A call holds its slot until its handler returns, and its memory until gRPC has written the response: account.go,
 // connection.go and responses.go.
@@ -27,7 +28,7 @@ import (
 
 	"github.com/crdeval/crdeval/server/access"
 	"github.com/crdeval/crdeval/server/api"
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/transport/inprocess"
 )
 
@@ -50,7 +51,7 @@ type ServerOptions struct {
 	Stats           stats.Handler    // telemetry; may be nil
 	Log             *slog.Logger     // nil: slog.Default()
 	Codec           encoding.CodecV2 // one of api.Codec; nil: that of the default limits
-	Memory          *flow.Memory     // of the calls; nil: unlimited
+	Memory          *call.Memory     // of the calls; nil: unlimited
 
 	MaxAuxiliaryStreams int // health watches and reflection streams; 0: unlimited
 }
@@ -73,30 +74,35 @@ func (o ServerOptions) withDefaults() ServerOptions {
 func (o ServerOptions) accessLog() accessLog { return accessLog{o.Log, &o.Gate.overload} }
 
 // interceptors returns the interceptors of every call, the outermost first.
-func (o ServerOptions) interceptors(inner bool) (unary []grpc.UnaryServerInterceptor, stream []grpc.StreamServerInterceptor) {
-	access, panics := o.accessLog(), onPanic(o.Log)
-	account := accounts{memory: o.Memory, caller: o.Gate.Caller, rejected: o.Gate.Rejected, inner: inner}
+func (o ServerOptions) interceptors() (unary []grpc.UnaryServerInterceptor, stream []grpc.StreamServerInterceptor) {
+	access, account := o.accessLog(), accounts{memory: o.Memory, rejected: o.Gate.Rejected}
+	panics := onPanic(o.Log)
 	unary = []grpc.UnaryServerInterceptor{receivedUnary, access.unary, account.unary,
-		recovery.UnaryServerInterceptor(panics), o.Guard.unary, o.Gate.unary}
+		recovery.UnaryServerInterceptor(panics), o.Guard.unary}
 	bound := &auxiliary{max: int64(o.MaxAuxiliaryStreams), rejected: o.Gate.Rejected}
 	stream = []grpc.StreamServerInterceptor{receivedStream, access.stream, bound.stream, account.stream,
-		recovery.StreamServerInterceptor(panics), o.Guard.stream, o.Gate.stream}
+		recovery.StreamServerInterceptor(panics), o.Guard.stream, releaseSlot}
 	return unary, stream
 }
 
-// NewInProcess returns a connection without services whose calls pass the same interceptors as those of NewServer.
+// NewInProcess returns a connection without services for the REST gateway. AdmitRequest has authenticated its calls, and
+// has reserved their slots and opened their leases.
 func NewInProcess(o ServerOptions) *inprocess.Conn {
 	o = o.withDefaults()
-	unary, stream := o.interceptors(true)
-	return inprocess.New(inprocess.Options{Unary: unary, Stream: stream, Stats: o.Stats,
-		MaxMessageBytes: o.MaxMessageBytes})
+	access, account := o.accessLog(), accounts{rejected: o.Gate.Rejected, max: o.MaxMessageBytes}
+	panics := onPanic(o.Log)
+	return inprocess.New(inprocess.Options{
+		Stats:  o.Stats,
+		Unary:  []grpc.UnaryServerInterceptor{access.unary, account.inner, recovery.UnaryServerInterceptor(panics), o.Guard.unary},
+		Stream: []grpc.StreamServerInterceptor{access.stream, recovery.StreamServerInterceptor(panics), o.Guard.stream, releaseSlot},
+	})
 }
 
 // NewServer returns a gRPC server without services.
 func NewServer(o ServerOptions) *grpc.Server {
 	o = o.withDefaults()
 	o.Gate.incoming.timeout = MessageTimeout + time.Duration(o.MaxMessageBytes/BytesPerSecond)*time.Second
-	unary, stream := o.interceptors(false)
+	unary, stream := o.interceptors()
 	options := []grpc.ServerOption{
 		grpc.Creds(credentialsOf(o.TLS)),
 		grpc.MaxRecvMsgSize(o.MaxMessageBytes),

@@ -22,21 +22,21 @@ func TestInterceptors(t *testing.T) {
 	e := &echo{handle: same}
 	addr, _ := serve(t, ServerOptions{MaxMessageBytes: 1000, Log: slog.New(slog.NewTextHandler(&logged, nil))}, e, "localhost:0")
 	c := dial(t, addr.String(), insecure.NewCredentials())
-	if got, err := call(t.Context(), c, "hello"); got != "hello" || err != nil {
+	if got, err := invoke(t.Context(), c, "hello"); got != "hello" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
-	if _, err := call(t.Context(), c, strings.Repeat("x", 1001)); status.Code(err) != codes.ResourceExhausted {
+	if _, err := invoke(t.Context(), c, strings.Repeat("x", 1001)); status.Code(err) != codes.ResourceExhausted {
 		t.Errorf("too large a request: %v", err)
 	}
 	e.handle = func(context.Context, *wrapperspb.BytesValue) (*wrapperspb.BytesValue, error) {
 		return wrapperspb.Bytes(make([]byte, 1001)), nil
 	}
-	if _, err := call(t.Context(), c, ""); status.Code(err) != codes.ResourceExhausted {
+	if _, err := invoke(t.Context(), c, ""); status.Code(err) != codes.ResourceExhausted {
 		t.Errorf("too large a response: %v", err)
 	}
 	e.handle = func(context.Context, *wrapperspb.BytesValue) (*wrapperspb.BytesValue, error) { panic("secret ouch") }
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "x-request-id", "r17")
-	for name, err := range map[string]error{"unary": func() error { _, err := call(ctx, c, ""); return err }(), "stream": stream(ctx, c)} {
+	for name, err := range map[string]error{"unary": func() error { _, err := invoke(ctx, c, ""); return err }(), "stream": stream(ctx, c)} {
 		if status.Code(err) != codes.Internal || reasonOf(err) != "INTERNAL" || strings.Contains(err.Error(), "ouch") {
 			t.Errorf("%s: a panic became %v", name, err)
 		}
@@ -53,7 +53,7 @@ func TestInterceptors(t *testing.T) {
 func TestCompressed(t *testing.T) {
 	addr, _ := serve(t, ServerOptions{}, &echo{handle: same}, "localhost:0")
 	c := dial(t, addr.String(), insecure.NewCredentials(), grpc.WithDefaultCallOptions(grpc.UseCompressor(gzip.Name)))
-	if got, err := call(t.Context(), c, strings.Repeat("x", 1000)); err == nil || !strings.Contains(err.Error(), "without compression") {
+	if got, err := invoke(t.Context(), c, strings.Repeat("x", 1000)); err == nil || !strings.Contains(err.Error(), "without compression") {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 }
@@ -82,7 +82,7 @@ func TestDrain(t *testing.T) {
 			addr, s := serve(t, ServerOptions{Log: quiet()}, e, "localhost:0")
 			c := dial(t, addr.String(), insecure.NewCredentials())
 			result := make(chan error, 1)
-			go func() { _, err := call(t.Context(), c, ""); result <- err }()
+			go func() { _, err := invoke(t.Context(), c, ""); result <- err }()
 			<-entered
 			ctx, cancel := context.WithTimeout(t.Context(), tc.grace)
 			defer cancel()
@@ -107,7 +107,7 @@ func TestDrainLeavesHandlersBehind(t *testing.T) {
 	addr, s := serve(t, ServerOptions{Log: quiet()}, e, "localhost:0")
 	c := dial(t, addr.String(), insecure.NewCredentials())
 	result := make(chan error, 1)
-	go func() { _, err := call(t.Context(), c, ""); result <- err }()
+	go func() { _, err := invoke(t.Context(), c, ""); result <- err }()
 	<-entered
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()

@@ -54,7 +54,7 @@ var echoService = grpc.ServiceDesc{
 	}},
 }
 
-func call(ctx context.Context, c *grpc.ClientConn, payload string) (string, error) {
+func invoke(ctx context.Context, c *grpc.ClientConn, payload string) (string, error) {
 	out := new(wrapperspb.BytesValue)
 	err := c.Invoke(ctx, "/test.Echo/Call", wrapperspb.Bytes([]byte(payload)), out)
 	return string(out.GetValue()), err

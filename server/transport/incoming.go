@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // probeTimeout is the time limit for receiving the message of a probe.
@@ -47,10 +47,11 @@ var errTooManyProbes = overloadedLater(
 	fmt.Sprintf("the limit of %d health probes with incomplete messages is reached: retry later", maxIncomingProbes))
 
 // begin starts the time limits of a call whose headers were received. The returned context is that of the call, and
-// ends if the message exceeds a limit. slot is the slot of the call, or nil.
-func (in *incoming) begin(ctx context.Context, method string, slot *flow.Slot, log accessLog) (context.Context, error) {
-	c := &incomingCall{in: in, slot: slot, start: time.Now(), timeout: in.timeout, method: method, log: log}
-	if isProbe(method) {
+// ends if the message exceeds a limit.
+func (in *incoming) begin(ctx context.Context, log accessLog) (context.Context, error) {
+	of := call.Of(ctx)
+	c := &incomingCall{in: in, of: of, start: time.Now(), timeout: in.timeout, log: log}
+	if isProbe(of.Method) {
 		select {
 		case in.probes <- struct{}{}:
 			c.probe, c.timeout = true, probeTimeout
@@ -59,13 +60,14 @@ func (in *incoming) begin(ctx context.Context, method string, slot *flow.Slot, l
 			return nil, errTooManyProbes()
 		}
 	}
+	of.Transport = c
 	c.Context, c.cancel = context.WithCancel(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.timer = time.AfterFunc(incomingInterval, c.check)
 	c.stopWatching = context.AfterFunc(ctx, func() {
 		c.end()
-		slot.Release()
+		of.Slot.Release()
 	})
 	return c, nil
 }
@@ -75,18 +77,20 @@ func (in *incoming) drain() {
 	in.draining.CompareAndSwap(nil, &now)
 }
 
-// incomingCall is the context of a call. It has the slot of the call.
+// incomingCall is the context of a call over a network.
 type incomingCall struct {
 	context.Context //nolint:containedctx // it is a context
 	cancel          context.CancelFunc
 	in              *incoming
-	slot            *flow.Slot // nil: none
+	of              *call.Call
 	probe           bool
 	start           time.Time
 	timeout         time.Duration
-	method          string
 	log             accessLog
 	late            atomic.Bool
+
+	receiving, stream atomic.Bool  // as connStats has seen
+	size              atomic.Int64 // of the last message, if it came over a conn; else 0
 
 	mu           sync.Mutex
 	resume       func() // after the message; nil: the call is not paused
@@ -95,17 +99,10 @@ type incomingCall struct {
 	ended        bool
 }
 
-type incomingKey struct{}
-
-// Value implements context.Context.
-func (c *incomingCall) Value(key any) any {
-	switch {
-	case key == incomingKey{}:
-		return c
-	case flow.IsSlotKey(key):
-		return c.slot
-	}
-	return c.Context.Value(key)
+// incomingOf returns the state of a call over a network, nil for another call.
+func incomingOf(ctx context.Context) *incomingCall {
+	c, _ := call.Of(ctx).Transport.(*incomingCall)
+	return c
 }
 
 // Err implements context.Context. gRPC derives the status of the call from it.
@@ -135,7 +132,7 @@ func (c *incomingCall) check() {
 			return
 		}
 		if c.resume == nil && time.Since(c.start) > slowMessage {
-			c.resume = c.slot.Pause()
+			c.resume = c.of.Slot.Pause()
 		}
 		c.timer.Reset(incomingInterval)
 	}
@@ -146,7 +143,7 @@ func (c *incomingCall) abort(late bool, message string) {
 		return // the message has just been received
 	}
 	c.in.rejected(RejectedIncomplete)
-	c.log.record(c, c.method, c.start, statusError(crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED, message, nil))
+	c.log.record(c, c.of.Method, c.start, statusError(crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED, message, nil))
 	c.late.Store(late)
 	c.cancel()
 }
@@ -169,17 +166,17 @@ func (c *incomingCall) end() bool {
 	return true
 }
 
-// received ends the time limits of a call whose message is complete. It returns the slot, which the caller must release
-// at the end of the call.
-func received(ctx context.Context) *flow.Slot {
-	c, is := ctx.Value(incomingKey{}).(*incomingCall)
-	if !is {
+// received ends the time limits of a call whose message is complete. It returns the slot, which the interceptor releases at
+// the end of the call.
+func received(ctx context.Context) *call.Slot {
+	c := incomingOf(ctx)
+	if c == nil {
 		return nil
 	}
 	if c.end() {
 		c.stopWatching()
 	}
-	return c.slot
+	return c.of.Slot
 }
 
 func receivedUnary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {

@@ -18,6 +18,8 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
+
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // halfCodec sends bytes as they are.
@@ -117,7 +119,7 @@ func TestIncompleteMessages(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	begin := func() error {
-		_, err := gate.tap(accessLog{quiet(), &gate.overload})(ctx, &tap.Info{FullMethodName: method})
+		_, err := gate.tap(accessLog{quiet(), &gate.overload})(call.With(ctx, &call.Call{Method: method}), &tap.Info{FullMethodName: method})
 		return err
 	}
 	if err := begin(); err != nil {

@@ -17,7 +17,7 @@ import (
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // An overloadError rejects a call because of load. In an overload, most calls get one. So it is built once for many
@@ -50,10 +50,10 @@ func overloadedLater(message string) func() error {
 }
 
 // limitError returns the error of a call that the limiter rejects.
-func limitError(r *flow.Rejection) error {
+func limitError(r *call.Rejection) error {
 	// The text is the same for all, so that the compression of headers works.
 	text := "the server has no free capacity: retry later, or add replicas or cores"
-	if r.Reason == flow.ReasonMaxInFlight {
+	if r.Reason == call.ReasonMaxInFlight {
 		text = fmt.Sprintf("the limit of %d calls in flight is reached: retry later, or raise --max-in-flight", r.Limit)
 	}
 	return overloaded(text, r.Delay, nil)

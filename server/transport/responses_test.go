@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"context"
 	"io"
 	"net"
 	"slices"
@@ -10,10 +9,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/grpc/peer"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // connected returns a conn of c, and its client.
@@ -29,10 +29,10 @@ func connected(t *testing.T, c *Connections) (*conn, net.Conn) {
 }
 
 // respond writes a response of size bytes as gRPC does. It returns when the response is written or the connection closed.
-func respond(t *testing.T, c *conn, memory *flow.Memory, size int) {
+func respond(t *testing.T, c *conn, memory *call.Memory, size int) {
 	t.Helper()
 	m := wrapperspb.Bytes(make([]byte, size))
-	r := newResponse(context.WithValue(t.Context(), connKey{}, c), m, proto.Size(m), memory.Open("caller"), 0)
+	r := newResponse(peer.NewContext(t.Context(), &peer.Peer{Addr: c.RemoteAddr()}), m, proto.Size(m), memory.Open("caller"), 0)
 	data := encode(t, r)
 	for frame := range slices.Chunk(data.Materialize(), 16<<10) {
 		if _, err := c.Write(frame); err != nil {
@@ -58,7 +58,7 @@ func TestSlowReaders(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				closed := 0
-				memory := flow.NewMemory(100 << 20)
+				memory := call.NewMemory(100 << 20)
 				all := NewConnections(ConnectionOptions{Memory: memory, Log: quiet(), Closed: func(string) { closed++ }})
 				server, client := connected(t, all)
 				var reading sync.WaitGroup
@@ -71,7 +71,7 @@ func TestSlowReaders(t *testing.T) {
 				if closed != c.closed {
 					t.Errorf("%d connections were closed", closed)
 				}
-				if n := memory.Stats().Bytes[flow.Response]; n != 0 {
+				if n := memory.Stats().Bytes[call.Response]; n != 0 {
 					t.Errorf("%d bytes are held after the end", n)
 				}
 				_ = server.Close()

@@ -69,7 +69,7 @@ func TestTLSRotation(t *testing.T) {
 			name = s.PeerCertificates[0].Subject.CommonName
 			return nil
 		}}
-		_, err = call(t.Context(), dial(t, target, credentials.NewTLS(config)), "")
+		_, err = invoke(t.Context(), dial(t, target, credentials.NewTLS(config)), "")
 		return name, err
 	}
 	if name, err := connect(identity); name != "first" || err != nil {
@@ -81,7 +81,7 @@ func TestTLSRotation(t *testing.T) {
 	if _, err := connect(testcert.New(t).Pair(t, "stranger", time.Hour)); err == nil {
 		t.Error("a client of another authority got through")
 	}
-	if _, err := call(t.Context(), dial(t, target, insecure.NewCredentials()), ""); err == nil {
+	if _, err := invoke(t.Context(), dial(t, target, insecure.NewCredentials()), ""); err == nil {
 		t.Error("plaintext got through")
 	}
 
@@ -129,7 +129,7 @@ func TestUnixSocketsNeedNoTLS(t *testing.T) {
 	}
 	socket := "unix://" + filepath.Join(dir, "s")
 	serve(t, ServerOptions{TLS: secure, Log: quiet()}, &echo{handle: same}, socket)
-	if got, err := call(t.Context(), dial(t, socket, insecure.NewCredentials()), "x"); got != "x" || err != nil {
+	if got, err := invoke(t.Context(), dial(t, socket, insecure.NewCredentials()), "x"); got != "x" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
 }

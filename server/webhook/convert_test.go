@@ -1,7 +1,6 @@
 package webhook_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -12,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/gateway"
 	"github.com/crdeval/crdeval/server/webhook"
 )
@@ -171,8 +170,11 @@ func TestObservedConversions(t *testing.T) {
 func TestNoConversion(t *testing.T) {
 	s := serve(t, func(o *gateway.Options) {
 		o.MaxBodyBytes = 64 << 20
-		memory := flow.NewMemory(128 << 20) // a caller can hold 64 MiB
-		o.Open = func(context.Context) *flow.Lease { return memory.Open("caller") }
+		memory := call.NewMemory(128 << 20) // a caller can hold 64 MiB
+		o.Admit = func(r *http.Request) error {
+			call.Of(r.Context()).Lease = memory.Open("caller")
+			return nil
+		}
 	})
 	valid := conversion(task("a", ``))
 	object := task("a", `"host":"`+strings.Repeat("x", 1<<20)+`"`)

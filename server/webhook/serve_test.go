@@ -360,7 +360,7 @@ func TestNoAnswer(t *testing.T) {
 func TestWhoMayCall(t *testing.T) {
 	var rejection error
 	s := serve(t, func(o *gateway.Options) {
-		o.Admit = func(r *http.Request) (context.Context, func(), error) { return r.Context(), func() {}, rejection }
+		o.Admit = func(*http.Request) error { return rejection }
 	})
 	body := review("CREATE", `{`+fresh+`}`, ``)
 	rejection = status.Error(codes.Unauthenticated, "who are you")

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/server/access"
-	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/logfile"
 	"github.com/crdeval/crdeval/server/registry"
 )
@@ -160,7 +160,7 @@ func (l *Log) Denied(ctx context.Context, action, catalog string, err error) {
 // takeFailure reports whether a line about a failure of the caller can be written now. Otherwise it counts the line as
 // dropped. l.mu is held.
 func (l *Log) takeFailure(ctx context.Context) bool {
-	id, _ := access.FromContext(ctx)
+	id := call.Of(ctx).Identity
 	now, name := l.now(), id.Name
 	rate, known := l.failures[name]
 	if !known && len(l.failures) >= maxCallers {
@@ -195,7 +195,7 @@ func (l *Log) change(ctx context.Context, e *Entry) {
 	}
 	written := l.enqueue(ctx, e)
 	l.mu.Unlock()
-	defer flow.Pause(ctx)()
+	defer call.Pause(ctx)()
 	bounded, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
 	select {

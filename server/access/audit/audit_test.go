@@ -23,6 +23,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/server/access"
 	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
@@ -85,8 +86,10 @@ func logTo(t *testing.T) (*Log, func() []Entry) {
 
 func TestChanges(t *testing.T) {
 	ctx := peer.NewContext(t.Context(), &peer.Peer{Addr: &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 7}})
-	ctx = metadata.NewIncomingContext(ctx, metadata.Pairs("x-request-id", strings.Repeat("i", 200), "authorization", "Bearer secret"))
-	ctx = access.NewContext(ctx, access.Identity{Name: "alice", Groups: []string{"devs"}, Source: access.FromToken})
+	ctx = metadata.NewIncomingContext(ctx, metadata.Pairs("authorization", "Bearer secret"))
+	ctx = call.With(ctx, &call.Call{
+		RequestID: strings.Repeat("i", 200), Identity: access.Identity{Name: "alice", Groups: []string{"devs"}, Source: access.FromToken},
+	})
 	log, lines := logTo(t)
 	r := Watch(fake{}, log)
 	_, _, _ = r.RegisterAll(ctx, "default", nil)
@@ -152,7 +155,9 @@ func TestDeniedRate(t *testing.T) {
 // lines of other callers or successful changes.
 func TestFailedChangesRate(t *testing.T) {
 	log, lines := logTo(t)
-	as := func(name string) context.Context { return access.NewContext(t.Context(), access.Identity{Name: name}) }
+	as := func(name string) context.Context {
+		return call.With(t.Context(), &call.Call{Identity: access.Identity{Name: name}})
+	}
 	failing, working := Watch(fake{err: errors.New("no such CRD")}, log), Watch(fake{}, log)
 	for range 5 * failureBurst {
 		_, _ = failing.Delete(as("mallory"), "default", "a.example", registry.Precondition{})
@@ -183,7 +188,7 @@ func TestFailedChangesRate(t *testing.T) {
 func TestLongTexts(t *testing.T) {
 	log, lines := logTo(t)
 	long := strings.Repeat("x", 1<<20)
-	ctx := metadata.NewIncomingContext(t.Context(), metadata.Pairs("x-request-id", long))
+	ctx := call.With(t.Context(), &call.Call{RequestID: long})
 	log.Denied(ctx, long, long, errors.New(long))
 	_, _ = Watch(fake{err: errors.New(long)}, log).Delete(ctx, long, long, registry.Precondition{Etag: long})
 	for i, e := range lines() {

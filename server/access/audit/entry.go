@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"time"
 
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 
 	"github.com/crdeval/crdeval/server/access"
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // The values of Entry.Event.
@@ -53,15 +53,14 @@ const (
 
 // line completes the entry with the caller of ctx and returns it as a line of JSON.
 func (e *Entry) line(ctx context.Context) ([]byte, error) {
-	if id, ok := access.FromContext(ctx); ok {
+	of := call.Of(ctx)
+	if id := of.Identity; id.Name != "" {
 		e.User, e.Groups, e.Source = id.Name, id.Groups, string(id.Source)
 	}
 	if p, ok := peer.FromContext(ctx); ok && p.Addr != nil {
 		e.Address = p.Addr.String()
 	}
-	if ids := metadata.ValueFromIncomingContext(ctx, "x-request-id"); len(ids) > 0 {
-		e.Request = access.Clip(ids[0], maxIDBytes)
-	}
+	e.Request = access.Clip(of.RequestID, maxIDBytes)
 	for _, name := range []*string{&e.Action, &e.Catalog, &e.CRD, &e.Etag} {
 		*name = access.Clip(*name, maxNameBytes)
 	}

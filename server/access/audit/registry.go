@@ -5,12 +5,13 @@ import (
 
 	"github.com/crdeval/crdeval/server/access"
 	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
 // Server returns a context for changes that the server makes without a caller. source names the cause, such as --crds.
 func Server(ctx context.Context, source string) context.Context {
-	return access.NewContext(ctx, access.Identity{Name: source, Source: access.FromServer})
+	return call.With(ctx, &call.Call{Identity: access.Identity{Name: source, Source: access.FromServer}})
 }
 
 // Registry logs the changes of a registry. Calls that change nothing are not logged.

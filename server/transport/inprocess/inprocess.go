@@ -18,14 +18,15 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // Options configure New. The zero value calls handlers directly.
 type Options struct {
-	Unary           []grpc.UnaryServerInterceptor  // the first is the outermost
-	Stream          []grpc.StreamServerInterceptor // the first is the outermost
-	Stats           stats.Handler                  // sees the begin and the end of each call; nil: none
-	MaxMessageBytes int                            // bounds the response of a unary call; 0: no bound
+	Unary  []grpc.UnaryServerInterceptor  // the first is the outermost
+	Stream []grpc.StreamServerInterceptor // the first is the outermost
+	Stats  stats.Handler                  // sees the begin and the end of each call; nil: none
 }
 
 // Conn is a grpc.ServiceRegistrar and a grpc.ClientConnInterface. Services are registered before the first call. It is
@@ -89,7 +90,7 @@ func (c *Conn) Invoke(ctx context.Context, method string, request, response any,
 		if err != nil {
 			return err
 		}
-		return c.pass(response, result)
+		return alias(response, result)
 	})
 }
 
@@ -113,16 +114,6 @@ func (c *Conn) run(ctx context.Context, method string, f func(context.Context) e
 	return err
 }
 
-// pass makes response an alias of the handler's result.
-func (c *Conn) pass(response, result any) error {
-	if m, ok := result.(proto.Message); ok && c.options.MaxMessageBytes > 0 {
-		if size := proto.Size(m); size > c.options.MaxMessageBytes {
-			return status.Errorf(codes.ResourceExhausted, "the response has %d bytes and the limit max_message_bytes is %d", size, c.options.MaxMessageBytes)
-		}
-	}
-	return alias(response, result)
-}
-
 // intercept runs a unary handler behind the interceptors.
 func (c *Conn) intercept(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	for _, interceptor := range slices.Backward(c.options.Unary) {
@@ -136,6 +127,9 @@ func (c *Conn) intercept(ctx context.Context, request any, info *grpc.UnaryServe
 func (c *Conn) serverContext(ctx context.Context, method string) context.Context {
 	md, _ := metadata.FromOutgoingContext(ctx)
 	ctx = metadata.NewOutgoingContext(metadata.NewIncomingContext(ctx, md), nil)
+	of := *call.Of(ctx)
+	of.Method = method
+	ctx = call.With(ctx, &of)
 	if h := c.options.Stats; h != nil {
 		ctx = h.TagRPC(ctx, &stats.RPCTagInfo{FullMethodName: method})
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/gateway"
 	"github.com/crdeval/crdeval/server/registry"
+	"github.com/crdeval/crdeval/server/transport"
 	"github.com/crdeval/crdeval/server/transport/inprocess"
 )
 
@@ -42,7 +43,7 @@ const maxMessage = 64 << 20
 func newServer(ctx context.Context, socket string) (*server, error) {
 	s := &server{scheduler: flow.New(flow.Options{})}
 	limits := api.Limits{MaxMessageBytes: maxMessage}
-	s.inProcess = inprocess.New(inprocess.Options{MaxMessageBytes: maxMessage})
+	s.inProcess = transport.NewInProcess(transport.ServerOptions{MaxMessageBytes: maxMessage, Log: slog.New(slog.DiscardHandler)})
 	s.grpc = grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage), grpc.ForceServerCodecV2(api.Codec(limits)))
 	api.Register(inprocess.Registrar{s.grpc, s.inProcess}, api.Options{

@@ -1,4 +1,4 @@
-package flow
+package call
 
 import (
 	"context"
@@ -186,35 +186,10 @@ func TestMemoryBesideWaitingCaller(t *testing.T) {
 	})
 }
 
-// TestTransfer: the bytes of a lease move to another caller, and count to its share.
-func TestTransfer(t *testing.T) {
-	m := NewMemory(1 << 20)
-	part := m.MaxPerCaller() / 4 * 3
-	l, other := m.Open("connection"), m.Open("connection")
-	if err := errors.Join(l.TryGrow(Request, part), other.TryGrow(Request, 1<<10)); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		l.Transfer("user")
-	}
-	if m.callers["user"].bytes != part || m.callers["connection"].bytes != 1<<10 || m.holding != 2 {
-		t.Errorf("user %+v, connection %+v, %d hold bytes", m.callers["user"], m.callers["connection"], m.holding)
-	}
-	if err := m.Open("user").TryGrow(Tree, part); !errors.Is(err, ErrNoMemory) {
-		t.Errorf("twice the part of a caller: %v", err)
-	}
-	l.Release()
-	other.Release()
-	if l.Transfer("x"); m.used != 0 || m.holding != 0 || len(m.callers) != 1 {
-		t.Errorf("%d bytes, %d callers hold some, %d callers", m.used, m.holding, len(m.callers))
-	}
-	(*Lease)(nil).Transfer("x")
-}
-
 func TestWithoutMemory(t *testing.T) {
 	var m *Memory
 	l := m.Open("a")
-	if err := l.Grow(t.Context(), Request, 1<<40); err != nil || LeaseOf(WithLease(t.Context(), l)) != nil {
+	if err := l.Grow(t.Context(), Request, 1<<40); err != nil || Of(With(t.Context(), &Call{Lease: l})).Lease != nil {
 		t.Error(err)
 	}
 	l.AwaitPeer(func() {})

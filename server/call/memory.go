@@ -1,4 +1,4 @@
-package flow
+package call
 
 import (
 	"cmp"
@@ -162,26 +162,7 @@ func (m *Memory) hold(h *holder, n int64) {
 	}
 }
 
-// Transfer moves the lease to another caller, such as the identity of a request that was only a connection before.
-func (l *Lease) Transfer(caller string) {
-	if l == nil {
-		return
-	}
-	m := l.of
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if l.closed || l.caller == caller {
-		return
-	}
-	n := l.held()
-	m.hold(l.holder, -n)
-	m.leave(l)
-	l.caller, l.holder = caller, m.enter(caller)
-	m.hold(l.holder, n)
-	m.grant() // the previous caller may be below its share
-}
-
-// TryGrow is like Grow, but does not wait. Use it for work that holds a seat of the Scheduler.
+// TryGrow is like Grow, but does not wait. Use it for work that holds a seat of a flow.Scheduler.
 func (l *Lease) TryGrow(k Kind, n int64) error { return l.grow(nil, k, n) } //nolint:staticcheck // nil: does not wait
 
 // Grow adds n bytes to the lease, or removes bytes if n is negative. If the bytes are not available, it waits for at
@@ -413,17 +394,4 @@ func (l *Lease) Release() {
 	l.closed = true
 	delete(m.stalled, l)
 	m.leave(l)
-}
-
-type leaseKey struct{}
-
-// WithLease returns a context with the lease of its call.
-func WithLease(ctx context.Context, l *Lease) context.Context {
-	return context.WithValue(ctx, leaseKey{}, l)
-}
-
-// LeaseOf returns the lease of a call, nil for a call without a lease.
-func LeaseOf(ctx context.Context) *Lease {
-	l, _ := ctx.Value(leaseKey{}).(*Lease)
-	return l // may be a nil *Lease
 }

@@ -1,7 +1,6 @@
-package flow
+package call
 
 import (
-	"context"
 	"sync"
 	"time"
 )
@@ -80,25 +79,3 @@ func (s *Slot) pause(n int) {
 		l.paused--
 	}
 }
-
-type slotKey struct{}
-
-// WithSlot returns a context with the slot of a call.
-func WithSlot(ctx context.Context, s *Slot) context.Context {
-	if s == nil || SlotOf(ctx) == s {
-		return ctx
-	}
-	return context.WithValue(ctx, slotKey{}, s)
-}
-
-// SlotOf returns the slot of a call, nil for a call without a slot. The methods of a nil Slot do nothing.
-func SlotOf(ctx context.Context) *Slot {
-	s, _ := ctx.Value(slotKey{}).(*Slot)
-	return s
-}
-
-// IsSlotKey reports whether a context must return its *Slot for a key.
-func IsSlotKey(key any) bool { return key == slotKey{} }
-
-// Pause stops counting the call of ctx while it waits for something other than CPU, until resume is called.
-func Pause(ctx context.Context) (resume func()) { return SlotOf(ctx).Pause() }
