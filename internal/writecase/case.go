@@ -88,7 +88,17 @@ func (c *Case) Manifest(t *testing.T) []byte {
 	return text
 }
 
-// CRDs returns the names of all CRDs of cases.
+// CRDName returns metadata.name of the CRD of the case.
+func (c *Case) CRDName(t *testing.T) string {
+	t.Helper()
+	var crd struct{ Metadata struct{ Name string } }
+	if err := yaml.Unmarshal(c.Manifest(t), &crd); err != nil {
+		t.Fatal(err)
+	}
+	return crd.Metadata.Name
+}
+
+// CRDs returns the names of the files of all CRDs.
 func CRDs(t *testing.T) (names []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder(), "crds", "*.yaml"))

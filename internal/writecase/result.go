@@ -1,6 +1,7 @@
 package writecase
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,8 +39,8 @@ func (l *Line) field(column string) *string {
 	return &l.Schema
 }
 
-// fact returns the key of a line without the call, which it has if that is not the call of the case.
-func (l *Line) fact() string {
+// Fact returns the key of a line without the call, which it has if that is not the call of the case.
+func (l *Line) Fact() string {
 	return l.Key[strings.LastIndexByte(l.Key, ' ')+1:]
 }
 
@@ -47,7 +48,7 @@ func (l *Line) fact() string {
 func (l *Line) String() string {
 	var b strings.Builder
 	b.WriteString(l.Key + ":")
-	for column := range strings.FieldsSeq(columns[l.fact()]) {
+	for column := range strings.FieldsSeq(columns[l.Fact()]) {
 		text := *l.field(column)
 		if text == "" {
 			text = "-"
@@ -65,7 +66,17 @@ func (l *Line) String() string {
 
 // Is reports whether the line is one of these facts, of the call of the case or of Validate.
 func (l *Line) Is(facts ...string) bool {
-	return slices.Contains(facts, l.fact())
+	return slices.Contains(facts, l.Fact())
+}
+
+// Sorted returns the line with sorted keys if it is a JSON text.
+func (l Line) Sorted() Line {
+	var value any
+	if json.Unmarshal([]byte(l.Text), &value) == nil {
+		text, _ := json.Marshal(value)
+		l.Text = string(text)
+	}
+	return l
 }
 
 // escaped returns the line with escape sequences for control characters, and for spaces in pointers.
@@ -96,13 +107,13 @@ func parseLine(text string) (l Line, err error) {
 	}
 	l.Key = key
 	rest = strings.TrimPrefix(rest, " ")
-	for column := range strings.FieldsSeq(columns[l.fact()]) {
+	for column := range strings.FieldsSeq(columns[l.Fact()]) {
 		var value string
 		if value, rest, _ = strings.Cut(rest, " "); value != "-" {
 			*l.field(column) = value
 		}
 	}
-	if columns[l.fact()] != "" {
+	if columns[l.Fact()] != "" {
 		rest, l.Hint, _ = strings.Cut(rest, " | ")
 	}
 	l.Text = rest
@@ -130,22 +141,40 @@ func (r *Result) AddRejection(code int32, reason, message, cause string) {
 
 // AddOther adds the facts of another call of which this result has other ones.
 func (r *Result) AddOther(call string, other Result) {
-	verdict := func(list Result) (lines []string) {
-		for i := range list {
-			switch list[i].Key {
-			case "verdict", "cause", "violation", "next", "ratcheted", "warning", "pruned", "defaulted", "status":
-				lines = append(lines, list[i].String())
-			}
-		}
-		return lines
-	}
-	if slices.Equal(verdict(*r), verdict(other)) {
+	if r.verdict().text() == other.verdict().text() {
 		return
 	}
 	for _, l := range other {
 		l.Key = call + " " + l.Key
 		*r = append(*r, l)
 	}
+}
+
+// verdict returns the facts that do not depend on the call.
+func (r Result) verdict() (lines Result) {
+	for _, l := range r {
+		if slices.Contains([]string{"verdict", "cause", "violation", "next", "ratcheted", "warning", "pruned", "defaulted", "status"}, l.Key) {
+			lines = append(lines, l)
+		}
+	}
+	return lines
+}
+
+// of returns the result of another call: "" is that of the case.
+func (r Result) of(call string) (lines Result) {
+	if call == "" {
+		return r
+	}
+	for _, l := range r {
+		if key, ok := strings.CutPrefix(l.Key, call+" "); ok {
+			l.Key = key
+			lines = append(lines, l)
+		}
+	}
+	if lines == nil {
+		return r.verdict()
+	}
+	return lines
 }
 
 // text returns the lines of a result.

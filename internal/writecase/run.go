@@ -13,6 +13,8 @@ var update = flag.Bool("update-writes", false, "write the results of the first s
 // Surface is a way to evaluate a write.
 type Surface struct {
 	Name string
+	// Call is set if the surface runs cases of Admit as another call: Validate.
+	Call string
 	// Run returns the result of a case, or nil if the surface has no such call.
 	Run func(t *testing.T, c *Case) Result
 	// Reports returns the part of a line that the surface reports, and false if it does not report the line. nil means all.
@@ -67,7 +69,7 @@ func (s *Surface) run(t *testing.T, c *Case) bool {
 	if got == nil {
 		return false
 	}
-	if want, got := s.reported(c, c.want).text(), s.reported(c, got).text(); got != want {
+	if want, got := s.reported(c, c.want.of(s.Call)).text(), s.reported(c, got).text(); got != want {
 		t.Errorf("reports\n%s\nwant\n%s", got, want)
 	}
 	return true

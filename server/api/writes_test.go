@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crdeval/crdeval/internal/writecase"
+	"github.com/crdeval/crdeval/internal/writecase/messages"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/gateway"
 )
@@ -58,11 +59,7 @@ func linesOfREST(c *writecase.Case, l writecase.Line) (writecase.Line, bool) {
 
 // linesOfYAML: objects have sorted keys, and hints quote lines of the body.
 func linesOfYAML(c *writecase.Case, l writecase.Line) (writecase.Line, bool) {
-	var value any
-	if json.Unmarshal([]byte(l.Text), &value) == nil {
-		sorted, _ := json.Marshal(value)
-		l.Text = string(sorted)
-	}
+	l = l.Sorted()
 	if !c.YAML {
 		return linesOfREST(c, l)
 	}
@@ -87,9 +84,10 @@ func documentOf(text string, yaml bool) *crdevalv1.Document {
 }
 
 // itemOf returns the write of a case.
-func itemOf(c *writecase.Case) *crdevalv1.WriteItem {
+func itemOf(t *testing.T, c *writecase.Case) *crdevalv1.WriteItem {
+	t.Helper()
 	operation, text := c.Operation()
-	item := &crdevalv1.WriteItem{Crd: crdOf(c), Version: c.Version, Namespace: c.Namespace, Name: c.ObjectName}
+	item := &crdevalv1.WriteItem{Crd: c.CRDName(t), Version: c.Version, Namespace: c.Namespace, Name: c.ObjectName}
 	var old *crdevalv1.Document
 	if c.Old != nil {
 		old = documentOf(*c.Old, c.OldYAML)
@@ -116,21 +114,6 @@ func itemOf(c *writecase.Case) *crdevalv1.WriteItem {
 	return item
 }
 
-// crdOf returns the name of the CRD of a case, which an item without apiVersion and kind needs.
-func crdOf(c *writecase.Case) string {
-	switch c.CRD {
-	case "boxes", "boxes-nullable":
-		return "boxes.example.com"
-	case "widgets", "order":
-		return "widgets.example.com"
-	case "frozen":
-		return "frozen.order.example.com"
-	case "crontabs", "lists", "reasons", "deprecated", "replicas", "kept", "nulls", "hints", "numbers":
-		return "crontabs.stable.example.com"
-	}
-	return "gadgets.example.com"
-}
-
 func contextOf(c *writecase.Case) *crdevalv1.EvaluationContext {
 	validation := crdevalv1.FieldValidation_value["FIELD_VALIDATION_"+strings.ToUpper(c.FieldValidation)]
 	return &crdevalv1.EvaluationContext{Catalog: c.CRD, Options: &crdevalv1.EvaluationOptions{
@@ -145,8 +128,9 @@ func stageOf(c *writecase.Case) crdevalv1.AdmissionStage {
 }
 
 // requestOf returns the request of a call with the item of a case.
-func requestOf(c *writecase.Case, call string) proto.Message {
-	item := itemOf(c)
+func requestOf(t *testing.T, c *writecase.Case, call string) proto.Message {
+	t.Helper()
+	item := itemOf(t, c)
 	objects := []*crdevalv1.ObjectItem{{Crd: item.GetCrd(), Version: c.Version, Object: item.GetCreate().GetObject()}}
 	writes := []*crdevalv1.WriteItem{item}
 	switch call {
@@ -177,7 +161,7 @@ func (w *wire) overGRPC(t *testing.T, c *writecase.Case) (r writecase.Result) {
 	for i, call := range callsOf(c) {
 		var answer proto.Message
 		var err error
-		switch m := requestOf(c, call).(type) {
+		switch m := requestOf(t, c, call).(type) {
 		case *crdevalv1.ValidateRequest:
 			answer, err = w.evaluation.Validate(t.Context(), m)
 		case *crdevalv1.PruneRequest:
@@ -210,7 +194,7 @@ func with(r writecase.Result, i int, call string, lines writecase.Result) writec
 
 func (w *wire) overStream(t *testing.T, c *writecase.Case) (r writecase.Result) {
 	t.Helper()
-	m, ok := requestOf(c, c.Call).(*crdevalv1.AdmitRequest)
+	m, ok := requestOf(t, c, c.Call).(*crdevalv1.AdmitRequest)
 	if !ok {
 		return nil
 	}
@@ -230,7 +214,7 @@ func (w *wire) overStream(t *testing.T, c *writecase.Case) (r writecase.Result) 
 // validated returns what Validate reports, which has no stream.
 func (w *wire) validated(t *testing.T, c *writecase.Case) writecase.Result {
 	t.Helper()
-	m, _ := requestOf(c, "Validate").(*crdevalv1.ValidateRequest)
+	m, _ := requestOf(t, c, "Validate").(*crdevalv1.ValidateRequest)
 	answer, err := w.evaluation.Validate(t.Context(), m)
 	if err != nil {
 		t.Fatal(err)
@@ -284,7 +268,7 @@ func (w *wire) overYAML(t *testing.T, c *writecase.Case) (r writecase.Result) {
 // blockBodyOf returns the part of a body in block style before the document of a case, which comes last.
 func blockBodyOf(t *testing.T, c *writecase.Case, call string) string {
 	t.Helper()
-	head, tail := bodyOf(c, call)
+	head, tail := bodyOf(t, c, call)
 	var b strings.Builder
 	members := func(text []byte, indent, last string) (value json.RawMessage) {
 		var all map[string]json.RawMessage
@@ -315,7 +299,7 @@ func (w *wire) inline(t *testing.T, c *writecase.Case, contentType string) (r wr
 	t.Helper()
 	_, document := c.Operation()
 	for i, call := range callsOf(c) {
-		head, tail := bodyOf(c, call)
+		head, tail := bodyOf(t, c, call)
 		answer := w.do(http.MethodPost, pathOf(c, call), head+document+tail, "Content-Type", contentType)
 		moved := func(p *crdevalv1.Position) {
 			if p.GetLine() == 1 {
@@ -339,7 +323,8 @@ func pathOf(c *writecase.Case, call string) string {
 const mark = `{"mark":"here"}`
 
 // bodyOf returns what a JSON body has before and after the document of a case.
-func bodyOf(c *writecase.Case, call string) (head, tail string) {
+func bodyOf(t *testing.T, c *writecase.Case, call string) (head, tail string) {
+	t.Helper()
 	inline := *c
 	inline.YAML = false
 	text := mark
@@ -353,12 +338,12 @@ func bodyOf(c *writecase.Case, call string) (head, tail string) {
 	case "jsonPatch":
 		inline.JSONPatch = &text
 	}
-	m := requestOf(&inline, call)
+	m := requestOf(t, &inline, call)
 	m.ProtoReflect().Get(m.ProtoReflect().Descriptor().Fields().ByName("context")).Message().Clear(
 		(&crdevalv1.EvaluationContext{}).ProtoReflect().Descriptor().Fields().ByName("catalog")) // it is in the path
 	body, err := gateway.Marshaler{}.Marshal(m)
 	if err != nil {
-		panic(err)
+		t.Fatal(err)
 	}
 	head, tail, _ = strings.Cut(string(body), mark)
 	return head, tail
@@ -390,123 +375,21 @@ func (w *wire) restLines(t *testing.T, call string, a answer, moved func(*crdeva
 // in the document.
 func answerLines(t *testing.T, m proto.Message, moved func(*crdevalv1.Position)) (r writecase.Result) {
 	t.Helper()
-	if moved == nil {
-		moved = func(*crdevalv1.Position) {}
-	}
-	lines := &lines{moved: moved}
+	var st *statusv1.Status
 	switch m := m.(type) {
 	case interface {
 		GetResults() []*crdevalv1.VerdictResult
 	}:
-		result := m.GetResults()[0]
-		lines.addError(t, result.GetError())
-		lines.addVerdict(result.GetVerdict())
+		st = m.GetResults()[0].GetError()
+		r = messages.Verdict(m.GetResults()[0].GetVerdict(), moved)
 	case interface {
 		GetResults() []*crdevalv1.TransformResult
 	}:
-		result := m.GetResults()[0]
-		lines.addError(t, result.GetError())
-		lines.addTransformed(result.GetTransformed())
+		st = m.GetResults()[0].GetError()
+		r = messages.Transformed(m.GetResults()[0].GetTransformed(), moved)
 	}
-	return lines.Result
-}
-
-type lines struct {
-	writecase.Result
-	moved func(*crdevalv1.Position)
-}
-
-func (l *lines) position(p *crdevalv1.Position) string {
-	if p == nil {
-		return ""
-	}
-	l.moved(p)
-	return fmt.Sprintf("%d:%d", p.GetLine(), p.GetColumn())
-}
-
-func (l *lines) addError(t *testing.T, st *statusv1.Status) {
-	t.Helper()
 	if st != nil {
-		l.Add("error", reason(t, status.FromProto(st))+" "+st.GetMessage())
+		r.Add("error", reason(t, status.FromProto(st))+" "+st.GetMessage())
 	}
-}
-
-func (l *lines) addVerdict(v *crdevalv1.Verdict) {
-	if v == nil {
-		return
-	}
-	if v.GetAllowed() != (v.GetRejection() == nil) {
-		l.Add("inconsistent", v.String())
-	}
-	r := v.GetRejection()
-	l.AddRejection(r.GetCode(), r.GetReason(), r.GetMessage(), r.GetCause())
-	l.addViolations("violation", v.GetViolations())
-	l.addViolations("next", v.GetNext())
-	l.addViolations("ratcheted", v.GetRatcheted())
-	l.addWarnings(v.GetWarnings())
-	l.addChanges(v.GetChanges())
-	l.Add("object", string(v.GetObject().GetJson()))
-	l.Add("stored", string(v.GetStoredObject().GetJson()))
-	l.Add("old", string(v.GetOldObject().GetJson()))
-	l.Add("status", string(r.GetStatus().GetJson()))
-	if v.GetDeletes() {
-		l.Add("deletes", "true")
-	}
-	if v.GetUnchanged() {
-		l.Add("unchanged", "true")
-	}
-}
-
-func (l *lines) addTransformed(v *crdevalv1.TransformedObject) {
-	switch r := v.GetRejection(); {
-	case v == nil:
-		return
-	case r != nil:
-		l.AddRejection(r.GetCode(), r.GetReason(), r.GetMessage(), r.GetCause())
-		l.addViolations("violation", v.GetViolations())
-		return
-	}
-	l.Add("verdict", "transformed")
-	l.addWarnings(v.GetWarnings())
-	l.addChanges(v.GetChanges())
-	l.Add("object", string(v.GetObject().GetJson()))
-	if !v.GetChanged() {
-		l.Add("unchanged", "true")
-	}
-}
-
-func (l *lines) addViolations(key string, list []*crdevalv1.Violation) {
-	for _, v := range list {
-		text := v.GetMessage()
-		if v.GetField() != "" {
-			text = v.GetField() + ": " + text
-		}
-		l.Result = append(l.Result, writecase.Line{
-			Key: key, Position: l.position(v.GetPosition()), Step: strings.TrimPrefix(v.GetStep().String(), "PIPELINE_STEP_"),
-			Type: v.GetType(), Pointer: v.GetPointer(), Schema: v.GetSchemaPointer(), Text: text, Hint: v.GetHint().GetText(),
-		})
-	}
-}
-
-func (l *lines) addWarnings(list []*crdevalv1.Warning) {
-	for _, w := range list {
-		l.Result = append(l.Result, writecase.Line{
-			Key: "warning", Position: l.position(w.GetPosition()), Type: w.GetType(), Pointer: w.GetPointer(), Text: w.GetText(),
-			Hint: w.GetHint().GetText(),
-		})
-	}
-}
-
-func (l *lines) addChanges(c *crdevalv1.ObjectChanges) {
-	for _, f := range c.GetPruned() {
-		l.Result = append(l.Result, writecase.Line{
-			Key: "pruned", Position: l.position(f.GetPosition()), Pointer: f.GetPointer(),
-			Text: f.GetPath() + " " + string(f.GetValue().GetJson()), Hint: f.GetHint().GetText(),
-		})
-	}
-	for _, f := range c.GetDefaulted() {
-		l.Result = append(l.Result, writecase.Line{
-			Key: "defaulted", Pointer: f.GetPointer(), Text: f.GetPath() + " " + string(f.GetValue().GetJson()),
-		})
-	}
+	return r
 }
