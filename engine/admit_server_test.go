@@ -4,34 +4,12 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine/rules"
+	"github.com/crdeval/crdeval/internal/writecase"
 )
 
 // Tests of what a server needs that holds objects decoded.
 
-const servedCRD = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: boxes.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {plural: boxes, singular: box, kind: Box, listKind: BoxList}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    subresources: {status: {}}
-    schema: {openAPIV3Schema: {type: object, properties: {
-      spec: {type: object, properties: {a: {type: string}, c: {type: string}, n: {type: number}}, x-kubernetes-validations: [{rule: "!has(oldSelf.c) || has(self.c)"}]},
-      status: {type: object, properties: {phase: {type: string}}}}}}
-  - name: v1beta1
-    served: true
-    storage: false
-    subresources: {status: {}}
-    schema: {openAPIV3Schema: {type: object, properties: {
-      spec: {type: object, properties: {a: {type: string}, c: {type: string, default: C}, n: {type: number}}},
-      status: {type: object, properties: {phase: {type: string}}}}}}
-`
+var servedCRD = writecase.Manifest("boxes")
 
 func box(version, metadata, rest string) Document {
 	return JSON([]byte(`{"apiVersion":"example.com/` + version + `","kind":"Box","metadata":{"name":"b","namespace":"n","uid":"u","creationTimestamp":"2026-01-05T08:00:00Z","generation":1` + metadata + `}` + rest + `}`))

@@ -8,38 +8,12 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine/internal/selector"
+	"github.com/crdeval/crdeval/internal/writecase"
 )
 
 // storedCRD has a status with a default, and is stored at a version with other fields than the one that requests come
 // at.
-const storedCRD = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: widgets.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {plural: widgets, singular: widget, kind: Widget, listKind: WidgetList}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    subresources: {status: {}}
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec: {type: object, properties: {size: {type: integer, default: 1}, color: {type: string}}, x-kubernetes-validations: [{rule: "self.size < 10"}]}
-          status: {type: object, default: {phase: New}, properties: {phase: {type: string}}}
-  - name: v1beta1
-    served: true
-    storage: false
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec: {type: object, properties: {size: {type: integer}, shade: {type: string}}}
-`
+var storedCRD = writecase.Manifest("widgets")
 
 func compileCRD(t testing.TB, manifest string) *Definition {
 	t.Helper()

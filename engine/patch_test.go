@@ -6,16 +6,10 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine/internal/patch"
+	"github.com/crdeval/crdeval/internal/writecase"
 )
 
-const scaledCRD = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"crontabs.stable.example.com"},
-"spec":{"group":"stable.example.com","names":{"kind":"CronTab","plural":"crontabs"},"scope":"Namespaced","versions":[
-{"name":"v1","served":true,"storage":true,"subresources":{"status":{},"scale":{"specReplicasPath":".spec.replicas","statusReplicasPath":".status.replicas","labelSelectorPath":".status.selector"}},
- "schema":{"openAPIV3Schema":{"type":"object","properties":{
-  "spec":{"type":"object","properties":{"replicas":{"type":"integer","maximum":5},"image":{"type":"string"},"list":{"type":"array","items":{"type":"object","properties":{"n":{"type":"integer"}}}}},
-   "x-kubernetes-validations":[{"rule":"!has(self.replicas) || self.replicas != 4","message":"not 4"}]},
-  "status":{"type":"object","properties":{"replicas":{"type":"integer"},"selector":{"type":"string"}}}}}}},
-{"name":"v2","served":true,"storage":false,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"replicas":{"type":"integer","default":2}}}}}}}]}}`
+var scaledCRD = writecase.Manifest("crontabs")
 
 const stored = `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"x","namespace":"default","uid":"u","resourceVersion":"7","generation":3},` +
 	`"spec":{"replicas":1,"image":"a<b"},"status":{"replicas":1,"selector":"a=b"}}`

@@ -14,7 +14,7 @@ import (
 func TestWrites(t *testing.T) {
 	definitions := map[string]*Definition{}
 	for _, name := range writecase.CRDs(t) {
-		definitions[name] = compileCRD(t, string((&writecase.Case{CRD: name}).Manifest(t)))
+		definitions[name] = compileCRD(t, writecase.Manifest(name))
 	}
 	surface := func(name string, paths admission.Paths, trace rules.TraceMode, view View) writecase.Surface {
 		s := writecase.Surface{Name: name, Run: func(t *testing.T, c *writecase.Case) writecase.Result {

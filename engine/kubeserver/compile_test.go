@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/internal/fixture"
 	"github.com/crdeval/crdeval/engine/kubeserver"
 )
 
@@ -33,7 +34,7 @@ func TestCompileDefinition(t *testing.T) {
 	if !crd.CreationTimestamp.Equal(&before.CreationTimestamp) || crd.UID != before.UID || crd.Kind != "" || len(crd.Spec.Names.Categories) > 0 {
 		t.Error("the CRD was changed")
 	}
-	if want := compileCRD(t, storedCRD); d.Revision() != want.Revision() {
+	if want := fixture.Compile(t, storedCRD); d.Revision() != want.Revision() {
 		t.Errorf("revision %s, that of the manifest is %s", d.Revision(), want.Revision())
 	}
 	if v, err := d.Validate(ctx, engine.Create{Object: widget("v1", `"name":"w","namespace":"n"`, `,"spec":{"size":2}`)}, engine.ValidateOptions{}); err != nil || !v.Allowed {

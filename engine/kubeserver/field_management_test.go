@@ -7,11 +7,12 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/internal/fixture"
 	"github.com/crdeval/crdeval/engine/kubeserver"
 )
 
 func TestFieldManagement(t *testing.T) {
-	d := compileCRD(t, selectableCRD)
+	d := fixture.Compile(t, selectableCRD)
 	m, err := kubeserver.FieldManagementOf(d, "v1")
 	if err != nil {
 		t.Fatal(err)

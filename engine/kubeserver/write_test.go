@@ -7,76 +7,19 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/internal/fixture"
 	"github.com/crdeval/crdeval/engine/kubeserver"
 	"github.com/crdeval/crdeval/engine/rules"
+	"github.com/crdeval/crdeval/internal/writecase"
 )
 
-const servedCRD = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: boxes.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {plural: boxes, singular: box, kind: Box, listKind: BoxList}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    subresources: {status: {}}
-    schema: {openAPIV3Schema: {type: object, properties: {
-      spec: {type: object, properties: {a: {type: string}, c: {type: string}, n: {type: number}}, x-kubernetes-validations: [{rule: "!has(oldSelf.c) || has(self.c)"}]},
-      status: {type: object, properties: {phase: {type: string}}}}}}
-  - name: v1beta1
-    served: true
-    storage: false
-    subresources: {status: {}}
-    schema: {openAPIV3Schema: {type: object, properties: {
-      spec: {type: object, properties: {a: {type: string}, c: {type: string, default: C}, n: {type: number}}},
-      status: {type: object, properties: {phase: {type: string}}}}}}
-`
+var servedCRD = writecase.Manifest("boxes")
 
 func box(version, metadata, rest string) engine.Document {
 	return engine.JSON([]byte(`{"apiVersion":"example.com/` + version + `","kind":"Box","metadata":{"name":"b","namespace":"n","uid":"u","creationTimestamp":"2026-01-05T08:00:00Z","generation":1` + metadata + `}` + rest + `}`))
 }
 
-const storedCRD = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: widgets.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {plural: widgets, singular: widget, kind: Widget, listKind: WidgetList}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    subresources: {status: {}}
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec: {type: object, properties: {size: {type: integer, default: 1}, color: {type: string}}, x-kubernetes-validations: [{rule: "self.size < 10"}]}
-          status: {type: object, default: {phase: New}, properties: {phase: {type: string}}}
-  - name: v1beta1
-    served: true
-    storage: false
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec: {type: object, properties: {size: {type: integer}, shade: {type: string}}}
-`
-
-func compileCRD(t testing.TB, manifest string) *engine.Definition {
-	t.Helper()
-	d, report, err := engine.Compile(context.Background(), engine.YAML([]byte(manifest)), engine.Options{})
-	if err != nil || !report.Accepted {
-		t.Fatal(err, report)
-	}
-	return d
-}
+var storedCRD = writecase.Manifest("widgets")
 
 func widget(version, metadata, rest string) engine.Document {
 	return engine.JSON([]byte(`{"apiVersion":"example.com/` + version + `","kind":"Widget","metadata":{` + metadata + `}` + rest + `}`))
@@ -84,7 +27,7 @@ func widget(version, metadata, rest string) engine.Document {
 
 // TestBody: a body keeps its metadata, whether it will create or update.
 func TestBody(t *testing.T) {
-	d := compileCRD(t, servedCRD)
+	d := fixture.Compile(t, servedCRD)
 	body := box("v1beta1", `,"resourceVersion":"7","selfLink":"l","ownerReferences":[{"apiVersion":"v1","kind":"A","name":"a","uid":"1"},{"apiVersion":"v1","kind":"A","name":"a","uid":"1"}]`, `,"spec":{"x":1},"status":{"phase":"x"}`)
 	want := `{"apiVersion":"example.com/v1beta1","kind":"Box","metadata":{"name":"b","namespace":"n","uid":"u","creationTimestamp":"2026-01-05T08:00:00Z","generation":1,"resourceVersion":"7","selfLink":"l","ownerReferences":[{"apiVersion":"v1","kind":"A","name":"a","uid":"1"},{"apiVersion":"v1","kind":"A","name":"a","uid":"1"}]},"spec":{"c":"C"},"status":{"phase":"x"}}`
 	for _, o := range []kubeserver.WriteOptions{{}, {Trace: rules.TraceAll}} { // both paths
@@ -105,7 +48,7 @@ func TestBody(t *testing.T) {
 func TestValidate(t *testing.T) {
 	manifest := strings.ReplaceAll(servedCRD, "phase: {type: string}", "phase: {type: string, default: new}")
 	manifest = strings.ReplaceAll(manifest, "status: {type: object,", "status: {type: object, default: {},")
-	d := compileCRD(t, manifest+`  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {url: "https://localhost/"}}}`)
+	d := fixture.Compile(t, manifest+`  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {url: "https://localhost/"}}}`)
 	item := engine.Create{Version: "v1beta1", Namespace: "n", Object: box("v1beta1", "", `,"spec":{"a":"x","c":"C"},"status":{"phase":"x"}`)}
 	want := `{"apiVersion":"example.com/v1beta1","kind":"Box","metadata":{"name":"b","namespace":"n","uid":"u","creationTimestamp":"2026-01-05T08:00:00Z","generation":1},"spec":{"a":"x","c":"C"}}`
 	update := engine.Update{
@@ -164,7 +107,7 @@ func TestReadsAsWritten(t *testing.T) {
 		"an undeclared field":             {servedCRD, undeclared, validate, false},
 		"exact path":                      {servedCRD, creation, exact, false},
 	} {
-		d := compileCRD(t, c.manifest)
+		d := fixture.Compile(t, c.manifest)
 		v, err := kubeserver.Validate(t.Context(), d, c.item, c.o)
 		if err != nil || !v.Allowed || v.ReadsAsWritten != c.want {
 			t.Errorf("%s: %v %+v", name, err, v)
@@ -212,7 +155,7 @@ func TestBodyAndValidate(t *testing.T) {
 		"no subresource status":      {stateless, status, false},
 		"old object from storage":    {servedCRD, stored, false},
 	} {
-		d := compileCRD(t, c.manifest)
+		d := fixture.Compile(t, c.manifest)
 		o := kubeserver.WriteOptions{FieldValidation: engine.FieldValidationIgnore}
 		got, err := kubeserver.BodyAndValidate(t.Context(), d, c.item, o)
 		if err != nil || got.ValidateAccepts != c.valid {
@@ -236,7 +179,7 @@ func TestBodyAndValidate(t *testing.T) {
 		}
 	}
 	scale := engine.Update{Old: old, Object: old, Subresource: "scale"}
-	_, err := kubeserver.BodyAndValidate(t.Context(), compileCRD(t, servedCRD), scale, kubeserver.WriteOptions{})
+	_, err := kubeserver.BodyAndValidate(t.Context(), fixture.Compile(t, servedCRD), scale, kubeserver.WriteOptions{})
 	if engine.ReasonOf(err) != engine.ReasonInvalidArgument {
 		t.Errorf("scale: %v", err)
 	}
@@ -261,7 +204,7 @@ func withObject(w engine.ObjectWrite, object engine.Document) engine.ObjectWrite
 
 // TestSetDefaults: a default replaces a null, but nulls without one stay, unlike with Default.
 func TestSetDefaults(t *testing.T) {
-	d := compileCRD(t, servedCRD)
+	d := fixture.Compile(t, servedCRD)
 	object := box("v1beta1", "", `,"spec":{"a":null,"c":null}`)
 	for name, c := range map[string]struct {
 		do   func() (*engine.Transformed, error)
@@ -284,7 +227,7 @@ func TestSetDefaults(t *testing.T) {
 // TestServerViews: for a server that stores objects itself, ViewChanged leaves out objects that are unchanged, on the
 // fast path too, and all changes.
 func TestServerViews(t *testing.T) {
-	d := compileCRD(t, storedCRD)
+	d := fixture.Compile(t, storedCRD)
 	const created, stored = `"name":"w","namespace":"n","generation":1`, `"name":"w","namespace":"n","generation":2,"resourceVersion":"7"`
 	whole, changed := widget("v1", stored, `,"spec":{"size":2}`), `,"spec":{"size":3}`
 	type stage func(w engine.ObjectWrite, view engine.View) (*engine.Verdict, error)

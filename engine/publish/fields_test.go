@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crdeval/crdeval/engine/internal/fixture"
 	"github.com/crdeval/crdeval/engine/publish"
 
 	"github.com/crdeval/crdeval/engine"
@@ -22,7 +23,7 @@ const selectableCRD = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomRes
 	{"name":"v1alpha1","served":false,"storage":false,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`
 
 func TestSelect(t *testing.T) {
-	ctx, d := context.Background(), compile(t, selectableCRD)
+	ctx, d := context.Background(), fixture.Compile(t, selectableCRD)
 	const object = `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"n","namespace":"ns"},"spec":{"color":"blue","runs":3}}`
 	fields, err := publish.Select(ctx, d, "", engine.JSON([]byte(object)))
 	if got := fmt.Sprint(fields, err); got != "[{metadata.name n} {metadata.namespace ns} {spec.color blue} {spec.runs 3}] <nil>" {

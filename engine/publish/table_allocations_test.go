@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/internal/fixture"
 	"github.com/crdeval/crdeval/engine/publish"
 )
 
@@ -13,7 +14,7 @@ func TestAllocationsOfTables(t *testing.T) {
 	if testing.Short() {
 		t.Skip("under the race detector, which short runs are for, pools forget at random")
 	}
-	d := compileCRD(t, storedCRD)
+	d := fixture.Compile(t, storedCRD)
 	const read = `"name":"w","namespace":"n","uid":"u","generation":2,"resourceVersion":"7"`
 	allocations := func(rows int) float64 {
 		var objects []engine.Document

@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/internal/fixture"
 	"github.com/crdeval/crdeval/engine/publish"
 )
 
 // TestUnserved checks that tables and fields of a CRD that an API server cannot serve are answered with upstream's error.
 func TestUnserved(t *testing.T) {
-	d := compile(t, `
+	d := fixture.Compile(t, `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: widgets.example.com}

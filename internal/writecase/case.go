@@ -78,21 +78,20 @@ func (c *Case) IsWrite() bool {
 	return false
 }
 
-// Manifest returns the CRD of the case.
-func (c *Case) Manifest(t *testing.T) []byte {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(folder(), "crds", c.CRD+".yaml"))
+// Manifest returns the CRD in a file of testdata/crds, as YAML. Other tests use them too.
+func Manifest(name string) string {
+	text, err := os.ReadFile(filepath.Join(folder(), "crds", name+".yaml"))
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
-	return text
+	return string(text)
 }
 
 // CRDName returns metadata.name of the CRD of the case.
 func (c *Case) CRDName(t *testing.T) string {
 	t.Helper()
 	var crd struct{ Metadata struct{ Name string } }
-	if err := yaml.Unmarshal(c.Manifest(t), &crd); err != nil {
+	if err := yaml.Unmarshal([]byte(Manifest(c.CRD)), &crd); err != nil {
 		t.Fatal(err)
 	}
 	return crd.Metadata.Name

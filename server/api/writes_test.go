@@ -29,7 +29,7 @@ func TestWrites(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := w.registry.RegisterCrd(t.Context(), &crdevalv1.RegisterCrdRequest{
-			Catalog: name, Manifest: yamlDocument(string((&writecase.Case{CRD: name}).Manifest(t))),
+			Catalog: name, Manifest: yamlDocument(writecase.Manifest(name)),
 		})
 		if err != nil || !got.GetAccepted() {
 			t.Fatalf("%s: %v %v", name, err, got)

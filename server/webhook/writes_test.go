@@ -20,7 +20,7 @@ func TestWrites(t *testing.T) {
 	s := serve(t, nil)
 	for _, name := range writecase.CRDs(t) {
 		s.post(t, "/v1/catalogs", `{"catalog":"`+name+`"}`)
-		manifest := string((&writecase.Case{CRD: name}).Manifest(t))
+		manifest := writecase.Manifest(name)
 		if code, _, text := s.post(t, "/v1/catalogs/"+name+"/crds", manifest, "Content-Type", "application/yaml"); code != http.StatusOK {
 			t.Fatalf("%s: HTTP %d: %s", name, code, text)
 		}

@@ -18,7 +18,7 @@ import (
 func TestWrites(t *testing.T) {
 	crds := t.TempDir()
 	for _, name := range writecase.CRDs(t) {
-		writeFile(t, filepath.Join(crds, name), string((&writecase.Case{CRD: name}).Manifest(t)))
+		writeFile(t, filepath.Join(crds, name), writecase.Manifest(name))
 	}
 	writecase.Run(t, 30, writecase.Surface{
 		Name: "admit",
