@@ -33,8 +33,6 @@ type Case struct {
 	// storage version as the only stored version. Current validation may reject it.
 	CRD    []byte
 	OldCRD []byte
-	// HasRules reports whether the CRD has x-kubernetes-validations.
-	HasRules bool
 	// Objects are the objects as JSON. If OldObject is set, their writes are updates of it.
 	Objects   [][]byte
 	OldObject []byte

@@ -21,7 +21,6 @@ func (w *shorthand) expand() (Case, error) {
 	if c.OldCRD, err = w.oldCRD(); err != nil {
 		return c, err
 	}
-	c.HasRules = bytes.Contains(crd, []byte(`"x-kubernetes-validations"`))
 	if w.Raw != "" {
 		c.Objects = append(c.Objects, []byte(w.Raw))
 	}
