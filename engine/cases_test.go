@@ -101,7 +101,7 @@ func existing(t *testing.T, c *casefile.Case) func(string) *Existing {
 	if err != nil {
 		t.Fatal(err)
 	}
-	group := []definition.CRDStatus{{Name: d.Name(), Desired: d.DesiredStatus(), Status: d.DesiredStatus().AddStoredVersion(apiextensionsv1.CustomResourceDefinitionStatus{})}}
+	group := []definition.CRDStatus{{Name: d.Name(), Desired: d.compiled.Desired, Status: d.compiled.Desired.AddStoredVersion(apiextensionsv1.CustomResourceDefinitionStatus{})}}
 	definition.ReconcileStatus(group, d.Name(), time.Now())
 	return func(name string) *Existing {
 		if name != d.Name() {

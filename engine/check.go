@@ -84,7 +84,7 @@ func check(ctx context.Context, d *tree.Doc, manifest Document, o *Options, shar
 	report := &Report{
 		Name: crd.Name, Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind, Plural: crd.Spec.Names.Plural,
 		Update: stored != nil, Generation: crd.Generation, Accepted: r.Accepted(),
-		HasRules: r.HasRules, LowestMinor: r.LowestMinor, LowestMinorBecause: r.LowestMinorBecause, Versions: r.Versions,
+		HasRules: r.HasRules, LowestKubernetes: r.LowestKubernetes, LowestKubernetesReason: r.LowestKubernetesReason, Versions: r.Versions,
 	}
 	found := violations(r.Violations)
 	strict := r.Strict
@@ -144,7 +144,7 @@ func undecodable(source *definition.Source, err error) (*Report, *apiextensionsv
 		return nil, nil, publicError(err)
 	}
 	report := &Report{
-		LowestMinor: OldestMinor, Rejection: badRequest(decode), Violations: violations(source.Undecodable(decode)),
+		LowestKubernetes: format.Version(format.OldestMinor), Rejection: badRequest(decode), Violations: violations(source.Undecodable(decode)),
 	}
 	if c := source.Doc.Field(source.Root, "metadata"); c != 0 {
 		report.Name = string([]byte(compiled.StringField(source.Doc, c, "name")))

@@ -57,7 +57,7 @@ spec:
 	if !slices.Equal(got, want) {
 		t.Errorf("violations\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 	}
-	if r.Accepted || r.Rejection == nil || r.Rejection.Code != 422 || r.LowestMinor != 34 {
+	if r.Accepted || r.Rejection == nil || r.Rejection.Code != 422 || r.LowestKubernetes != "1.34" {
 		t.Errorf("report %+v", r)
 	}
 	if warnings := []string{`line 20: key "minLength" already set in map`, `unknown field "spec.surprise"`}; !slices.Equal(textsOf(r.Warnings), warnings) {

@@ -114,9 +114,8 @@ func compileAsStored(ctx context.Context, manifest Document, o Options) (
 }
 
 func (o Options) check(ctx context.Context) error {
-	if o.Kubernetes != "" && format.Minor(o.Kubernetes) == 0 {
-		return invalid("Kubernetes %q is not supported: use 1.%d to 1.%d, or leave it empty for the latest",
-			o.Kubernetes, OldestMinor, LatestMinor)
+	if err := o.Check(); err != nil {
+		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return failed(ReasonItemDeadline, "the call ended before the CRD was checked", err)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
-	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 )
 
@@ -64,9 +63,6 @@ func (d *Definition) Versions() []VersionInfo { return d.compiled.Versions }
 // StorageVersion returns the version in which objects are stored.
 func (d *Definition) StorageVersion() string { return d.compiled.Desired.StorageVersion }
 
-// DesiredStatus returns what the manifest determines of the CRD's status. The caller must not modify it.
-func (d *Definition) DesiredStatus() DesiredStatus { return d.compiled.Desired }
-
 // Terminating reports whether the CRD is being deleted, so that Admit rejects creations.
 func (d *Definition) Terminating() bool { return d.compiled.Inner.Terminating }
 
@@ -80,7 +76,3 @@ func (d *Definition) Manifest() []byte { return d.compiled.Manifest }
 
 // Size returns the bytes that the Definition retains. Compiled patterns, which a process shares, do not count.
 func (d *Definition) Size() int64 { return d.compiled.Size }
-
-// DesiredStatus is the part of a CRD's status that its manifest determines: Group, Names, StorageVersion, and conditions.
-// Stored with the manifest, it allows kubeserver.ReconcileStatus to work without decoding manifests.
-type DesiredStatus = definition.DesiredStatus

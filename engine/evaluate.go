@@ -178,13 +178,20 @@ func (d *Definition) write(ctx context.Context, w Write, o *writeOptions) (_ *Ve
 
 // check rejects values that an option does not have.
 func (o *writeOptions) check() error {
-	switch {
-	case o.fieldValidation > FieldValidationStrict:
-		return invalid("unknown field validation: use Warn, Ignore or Strict")
-	case o.trace > rules.TraceAll:
+	if o.trace > rules.TraceAll {
 		return invalid("unknown trace mode: use TraceNone, TraceFailed or TraceAll")
 	}
+	if err := checkFieldValidation(o.fieldValidation); err != nil {
+		return err
+	}
 	return o.view.check()
+}
+
+func checkFieldValidation(v FieldValidation) error {
+	if v > FieldValidationStrict {
+		return invalid("unknown field validation: use FieldValidationWarn, FieldValidationIgnore or FieldValidationStrict")
+	}
+	return nil
 }
 
 func (v View) check() error {

@@ -44,14 +44,14 @@ func TestExisting(t *testing.T) {
 		if name != first.Name() {
 			return nil
 		}
-		return &Existing{Manifest: first.Manifest(), Generation: 7, Status: first.DesiredStatus().AddStoredVersion(apiextensionsv1.CustomResourceDefinitionStatus{})}
+		return &Existing{Manifest: first.Manifest(), Generation: 7, Status: first.compiled.Desired.AddStoredVersion(apiextensionsv1.CustomResourceDefinitionStatus{})}
 	}}
 
 	second, report, err := Compile(ctx, YAML([]byte(strings.Replace(includesCRD, "maxItems: 9", "maxItems: 8", 1))), o)
 	if err != nil || second == nil || !report.Update || report.Generation != 8 {
 		t.Fatalf("%+v, %v", report, err)
 	}
-	if rules := report.Versions[0].Rules; len(rules) != 1 || rules[0].LowestMinor != LatestMinor || rules[0].EstimatedCost == 0 {
+	if rules := report.Versions[0].Rules; len(rules) != 1 || rules[0].LowestKubernetes != "1.37" || rules[0].EstimatedCost == 0 {
 		t.Errorf("%+v", rules)
 	}
 	if report, err = Check(ctx, JSON(first.Manifest()), o); err != nil || !report.Accepted || report.Generation != 7 {

@@ -13,13 +13,6 @@ import (
 	"github.com/crdeval/crdeval/engine/rules"
 )
 
-// The range of Options.Kubernetes, as minor releases: 25 is Kubernetes 1.25, the first with rules. The engine reproduces
-// the latest.
-const (
-	OldestMinor = format.OldestMinor
-	LatestMinor = format.LatestMinor
-)
-
 // Options change what a manifest means. The zero value is a stock Kubernetes 1.37 with the default limits and without
 // webhooks.
 type Options struct {
@@ -46,6 +39,25 @@ type Options struct {
 	Observer host.Observer
 	// Limits bound the documents.
 	Limits Limits
+}
+
+// KubernetesVersions returns the values of Options.Kubernetes, ascending: from "1.25", the first with rules, to "1.37",
+// which the engine reproduces.
+func KubernetesVersions() (all []string) {
+	for minor := format.OldestMinor; minor <= format.LatestMinor; minor++ {
+		all = append(all, format.Version(minor))
+	}
+	return all
+}
+
+// Check returns an *Error with ReasonInvalidArgument if Kubernetes or FieldValidation has another value than documented.
+// Compile and Check return it as well.
+func (o Options) Check() error {
+	if o.Kubernetes != "" && format.Minor(o.Kubernetes) == 0 {
+		return invalid("%q is not a supported version of Kubernetes: use 1.%d to 1.%d",
+			o.Kubernetes, format.OldestMinor, format.LatestMinor)
+	}
+	return checkFieldValidation(o.FieldValidation)
 }
 
 // Limits bound the documents that are read, and what schemas and violations add to them. A zero field has its default:

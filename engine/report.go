@@ -37,11 +37,10 @@ type Report struct {
 	KubernetesWarnings []string
 	// HasRules reports whether any version has x-kubernetes-validations.
 	HasRules bool
-	// LowestMinor is the oldest Kubernetes minor release, from OldestMinor to LatestMinor, that has all formats and
-	// compiles all rules in every version, except rules that no release compiles. LowestMinorBecause says what the
-	// release before lacks, "" for nothing.
-	LowestMinor        int
-	LowestMinorBecause string
+	// LowestKubernetes is the oldest of KubernetesVersions that has all formats and compiles all rules in every version of
+	// the CRD, except rules that no Kubernetes compiles. LowestKubernetesReason says what the version before lacks, "" for
+	// nothing.
+	LowestKubernetes, LowestKubernetesReason string
 	// Versions are the CRD's versions by priority.
 	Versions []VersionInfo
 
@@ -69,6 +68,6 @@ func (r *Report) Status() ([]byte, error) {
 }
 
 // VersionInfo describes one version of a CRD: Name, Served, Storage, Priority in Kubernetes' order, Index in
-// spec.versions, Deprecated with DeprecationWarning, HasRules, HasStatus and HasScale. In a Report, it also has LowestMinor
-// with LowestMinorBecause, Rules, EstimatedCost and CostLimit.
+// spec.versions, Deprecated with DeprecationWarning, HasRules, HasStatus and HasScale. In a Report, it also has
+// LowestKubernetes with LowestKubernetesReason, Rules, EstimatedCost and CostLimit.
 type VersionInfo = definition.VersionInfo

@@ -27,7 +27,7 @@ func claimant(age int, wanted ...string) definition.CRDStatus {
 	}
 	return definition.CRDStatus{
 		Name: wanted[0] + ".example.com", Created: birth.Add(-time.Duration(age) * time.Hour),
-		Desired: DesiredStatus{Group: "example.com", Names: n, StorageVersion: "v1"},
+		Desired: definition.DesiredStatus{Group: "example.com", Names: n, StorageVersion: "v1"},
 	}
 }
 
@@ -189,7 +189,7 @@ func TestStatusOfStoredCRD(t *testing.T) {
 	if err != nil || d == nil {
 		t.Fatalf("%+v, %v", report, err)
 	}
-	s := d.DesiredStatus()
+	s := d.compiled.Desired
 	text, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)
@@ -202,7 +202,7 @@ func TestStatusOfStoredCRD(t *testing.T) {
 	if string(text) != want {
 		t.Errorf("\n got %s\nwant %s", text, want)
 	}
-	var read DesiredStatus
+	var read definition.DesiredStatus
 	if err := json.Unmarshal(text, &read); err != nil || !reflect.DeepEqual(read, s) {
 		t.Errorf("read back as %+v, %v", read, err)
 	}

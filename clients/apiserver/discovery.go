@@ -191,7 +191,7 @@ func (d *discoverer) removeGroup(name string) {
 func describe(crd *apiextensionsv1.CustomResourceDefinition) publish.CRD {
 	c := publish.CRD{
 		Name: crd.Name, Scope: crd.Spec.Scope, Status: crd.Status,
-		Desired: engine.DesiredStatus{Group: crd.Spec.Group, Names: crd.Spec.Names},
+		Group: crd.Spec.Group, Names: crd.Spec.Names,
 	}
 	for _, v := range crd.Spec.Versions {
 		info := engine.VersionInfo{Name: v.Name, Served: v.Served, Storage: v.Storage}

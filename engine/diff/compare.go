@@ -105,7 +105,7 @@ func (r *Result) fill(ctx context.Context, old, new *manifest, o *engine.Options
 		return nil
 	}
 	found, err := compare.CRDs(ctx, old.crd, new.crd, compare.Options{
-		Minor: cmp.Or(format.Minor(o.Kubernetes), engine.LatestMinor), Most: MaxChanges, Stored: stored,
+		Minor: cmp.Or(format.Minor(o.Kubernetes), format.LatestMinor), Most: MaxChanges, Stored: stored,
 		OldPosition: old.position, NewPosition: new.position,
 	})
 	if err != nil {

@@ -67,14 +67,14 @@ func TestExistingDefinition(t *testing.T) {
 		t.Fatal(err)
 	}
 	crd.Spec.Scope = apiextensionsv1.ClusterScoped
-	status := first.DesiredStatus().AddStoredVersion(apiextensionsv1.CustomResourceDefinitionStatus{})
+	status := kubeserver.DesiredStatusOf(first).AddStoredVersion(apiextensionsv1.CustomResourceDefinitionStatus{})
 	o := engine.Options{Existing: func(string) *engine.Existing {
 		return &engine.Existing{Manifest: first.Manifest(), Generation: 1, Status: status}
 	}}
 	if d, report, err := kubeserver.CompileDefinition(ctx, crd, o); err != nil || d == nil || !report.Update || report.Generation != 2 {
 		t.Errorf("%+v, %v", report, err)
 	}
-	group := []kubeserver.CRDStatus{{Name: first.Name(), Desired: first.DesiredStatus(), Status: status}}
+	group := []kubeserver.CRDStatus{{Name: first.Name(), Desired: kubeserver.DesiredStatusOf(first), Status: status}}
 	kubeserver.ReconcileStatus(group, first.Name(), time.Unix(1e9, 0))
 	status = group[0].Status
 	d, report, err := kubeserver.CompileDefinition(ctx, crd, o)

@@ -27,8 +27,8 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(verdict.Allowed, verdict.ReadsAsWritten)
+	fmt.Println(verdict.Allowed, verdict.ReadsAsWritten) // a creation drops the status, and reading sets its default
 	// Output:
 	// [unknown field "spec.colour"]
-	// true true
+	// true false
 }

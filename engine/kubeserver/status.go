@@ -5,11 +5,20 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/definition"
 )
 
 // CRDStatus is a CRD with its status.
 type CRDStatus = definition.CRDStatus
+
+// DesiredStatus is the part of a CRD's status that its manifest determines: Group, Names, StorageVersion, and conditions.
+// Stored with the manifest, it allows ReconcileStatus to work without decoding manifests.
+type DesiredStatus = definition.DesiredStatus
+
+// DesiredStatusOf returns the DesiredStatus of a compiled CRD. The caller must not modify it.
+func DesiredStatusOf(d *engine.Definition) DesiredStatus { return compiled.Of(d).Desired }
 
 // HeldNames returns the names that only one CRD of a group can hold: as a resource (plural, singular, short names), and
 // as a kind (kind, listKind). Unset names are "".

@@ -8,17 +8,18 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/internal/compiled"
 )
 
 // CRD describes a CRD for Discover, OpenAPI and Explain. CRDs without a Name are ignored.
 type CRD struct {
 	Name     string
+	Group    string
+	Names    apiextensionsv1.CustomResourceDefinitionNames // of the spec
 	Scope    apiextensionsv1.ResourceScope
 	Revision string
 	Versions []engine.VersionInfo
-	Desired  engine.DesiredStatus
-	// Status is the status of the CRD, see apiextensionsv1.CustomResourceDefinitionStatus. OpenAPI documents do not depend on it. Explain uses the
-	// names of Desired if no names are accepted.
+	// Status is the status of the CRD. OpenAPI documents do not depend on it. If it has no accepted names, Names are used.
 	Status apiextensionsv1.CustomResourceDefinitionStatus
 	// Manifest returns engine.Definition.Manifest, for OpenAPI documents and Explain. It is called only if the result is not
 	// cached. Its errors are returned.
@@ -28,18 +29,18 @@ type CRD struct {
 // NewCRD describes a compiled CRD with a status.
 func NewCRD(d *engine.Definition, status apiextensionsv1.CustomResourceDefinitionStatus) CRD {
 	return CRD{
-		Name: d.Name(), Scope: d.Scope(), Revision: d.Revision(), Versions: d.Versions(), Desired: d.DesiredStatus(),
-		Status: status, Manifest: func(context.Context) ([]byte, error) { return d.Manifest(), nil },
+		Name: d.Name(), Group: d.Group(), Names: compiled.Of(d).Desired.Names, Scope: d.Scope(), Revision: d.Revision(),
+		Versions: d.Versions(), Status: status, Manifest: func(context.Context) ([]byte, error) { return d.Manifest(), nil },
 	}
 }
 
 // names returns the names that discovery shows, with the kind that OpenAPI documents show.
 func (c *CRD) names() apiextensionsv1.CustomResourceDefinitionNames {
 	if c.Status.AcceptedNames.Plural == "" {
-		return c.Desired.Names
+		return c.Names
 	}
 	names := c.Status.AcceptedNames
-	names.Kind = c.Desired.Names.Kind
+	names.Kind = c.Names.Kind
 	return names
 }
 

@@ -38,7 +38,7 @@ func Discover(crds ...CRD) *Discovery {
 	d := &Discovery{crds: map[string][]*CRD{}}
 	for _, c := range crds {
 		if c.Name != "" && c.is(apiextensionsv1.Established) && slices.ContainsFunc(c.Versions, isServed) {
-			d.crds[c.Desired.Group] = append(d.crds[c.Desired.Group], &c)
+			d.crds[c.Group] = append(d.crds[c.Group], &c)
 		}
 	}
 	services := make(map[string]string, len(d.crds)) // the first APIService of each group; all have the same priority
@@ -147,7 +147,7 @@ func (c *CRD) storageHash() string {
 	if i < 0 {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(c.Desired.Group + "/" + c.Versions[i].Name + "/" + c.Desired.Names.Kind))
+	sum := sha256.Sum256([]byte(c.Group + "/" + c.Versions[i].Name + "/" + c.Names.Kind))
 	return base64.StdEncoding.EncodeToString(sum[:8])
 }
 

@@ -8,12 +8,13 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/fixture"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 	"github.com/crdeval/crdeval/engine/publish"
 )
 
 func TestDiscover(t *testing.T) {
 	d := fixture.Compile(t, selectableCRD)
-	status := apiextensionsv1.CustomResourceDefinitionStatus{AcceptedNames: d.DesiredStatus().Names}
+	status := apiextensionsv1.CustomResourceDefinitionStatus{AcceptedNames: kubeserver.DesiredStatusOf(d).Names}
 	status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: "Established", Status: "True"}}
 	found := publish.Discover(publish.NewCRD(d, status), publish.CRD{})
 	for _, c := range []struct{ what, got, want string }{

@@ -65,7 +65,7 @@ func Explain(ctx context.Context, request string, o ExplainOptions, crds ...CRD)
 		return "", err
 	}
 	text, err := explain.Text(document.JSON, explain.Request{
-		Group: c.Desired.Group, Version: version, Kind: c.Desired.Names.Kind, Path: fields, Recursive: o.Recursive, MaxDepth: o.MaxDepth,
+		Group: c.Group, Version: version, Kind: c.Names.Kind, Path: fields, Recursive: o.Recursive, MaxDepth: o.MaxDepth,
 		MaxBytes: maxExplanation,
 	})
 	switch {
@@ -124,9 +124,9 @@ func findExplained(request string, names []string, crds []CRD) (*CRD, []string, 
 			found = append(found, c)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b *CRD) int { return cmp.Compare(a.Desired.Group, b.Desired.Group) })
+	slices.SortStableFunc(found, func(a, b *CRD) int { return cmp.Compare(a.Group, b.Group) })
 	for _, c := range found {
-		rest, whole := strings.CutPrefix(request, c.names().Plural+"."+c.Desired.Group)
+		rest, whole := strings.CutPrefix(request, c.names().Plural+"."+c.Group)
 		if !whole {
 			continue
 		}
@@ -157,7 +157,7 @@ func (c *CRD) explainedVersion(apiVersion string) (string, error) {
 	group, version, _ := strings.Cut(apiVersion, "/")
 	i := slices.IndexFunc(c.Versions, func(v engine.VersionInfo) bool { return v.Name == version })
 	switch {
-	case group != c.Desired.Group || i < 0:
+	case group != c.Group || i < 0:
 		return "", &engine.Error{Reason: engine.ReasonVersionNotFound, Message: fmt.Sprintf(
 			"couldn't find resource for %q: CRD %s has no such version", apiVersion+", Resource="+c.names().Plural, c.Name)}
 	case !c.Versions[i].Served:

@@ -80,7 +80,7 @@ func TestExplainHostile(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			crd := publish.CRD{
 				Name: "boats.sea.example.com", Revision: t.Name(), Versions: []engine.VersionInfo{{Name: "v1", Served: true}},
-				Desired:  engine.DesiredStatus{Group: "sea.example.com", Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "boats", Kind: "Boat"}},
+				Group: "sea.example.com", Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "boats", Kind: "Boat"},
 				Manifest: func(context.Context) ([]byte, error) { return []byte(before + tc.schema + `}}]}}`), nil },
 			}
 			start := testenv.CPUTime()

@@ -50,7 +50,7 @@ type OpenAPI struct {
 func (o OpenAPI) V3(ctx context.Context, group, version string, crds ...CRD) (_ *OpenAPIDocument, err error) {
 	defer host.Recover(&err)
 	of := versionsOf(crds, func(v engine.VersionInfo) bool { return v.Served && v.Name == version })
-	of = slices.DeleteFunc(of, func(v publishedVersion) bool { return v.crd.Desired.Group != group })
+	of = slices.DeleteFunc(of, func(v publishedVersion) bool { return v.crd.Group != group })
 	if len(of) == 0 {
 		message := fmt.Sprintf("no CRD serves version %q of group %q", version, group)
 		return nil, &engine.Error{Reason: engine.ReasonVersionNotFound, Message: message}
@@ -80,7 +80,7 @@ func (o OpenAPI) V3Index(ctx context.Context, root string, crds ...CRD) (_ *Open
 	defer host.Recover(&err)
 	members := map[schema.GroupVersion][]publishedVersion{}
 	for _, v := range versionsOf(crds, isServed) {
-		at := schema.GroupVersion{Group: v.crd.Desired.Group, Version: v.version}
+		at := schema.GroupVersion{Group: v.crd.Group, Version: v.version}
 		members[at] = append(members[at], v)
 	}
 	one, size, reserved := o, int64(0), int64(0)

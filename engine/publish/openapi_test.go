@@ -13,6 +13,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/crdeval/crdeval/engine/kubeserver"
 	"github.com/crdeval/crdeval/engine/publish"
 
 	"github.com/crdeval/crdeval/engine"
@@ -91,7 +92,7 @@ func TestOpenAPIErrors(t *testing.T) {
 	cancel()
 	unreadable := errors.New("the store is gone")
 	described := func(manifest func(context.Context) ([]byte, error)) publish.CRD {
-		return publish.CRD{Name: d.Name(), Desired: d.DesiredStatus(), Revision: t.Name(), Versions: []engine.VersionInfo{{Name: "v9", Served: true}}, Manifest: manifest}
+		return publish.CRD{Name: d.Name(), Group: d.Group(), Names: kubeserver.DesiredStatusOf(d).Names, Revision: t.Name(), Versions: []engine.VersionInfo{{Name: "v9", Served: true}}, Manifest: manifest}
 	}
 	for _, tc := range []struct {
 		name   string
@@ -140,7 +141,7 @@ func TestOpenAPIConcurrently(t *testing.T) {
 		wg.Go(func() {
 			for i := range 100 {
 				crd := publish.CRD{
-					Name: d.Name(), Desired: d.DesiredStatus(), Revision: fmt.Sprint("kept ", g, " ", i%60), Versions: d.Versions(),
+					Name: d.Name(), Group: d.Group(), Names: kubeserver.DesiredStatusOf(d).Names, Revision: fmt.Sprint("kept ", g, " ", i%60), Versions: d.Versions(),
 					Manifest: func(context.Context) ([]byte, error) { return d.Manifest(), nil },
 				}
 				if _, err := (publish.OpenAPI{}).V3(t.Context(), d.Group(), "v1", crd); err != nil {
@@ -157,7 +158,7 @@ func BenchmarkOpenAPI(b *testing.B) {
 	d := boats(b, "Boat")
 	for i := 0; b.Loop(); i++ {
 		crd := publish.CRD{
-			Name: d.Name(), Desired: d.DesiredStatus(), Revision: fmt.Sprint("bench ", i), Versions: d.Versions(),
+			Name: d.Name(), Group: d.Group(), Names: kubeserver.DesiredStatusOf(d).Names, Revision: fmt.Sprint("bench ", i), Versions: d.Versions(),
 			Manifest: func(context.Context) ([]byte, error) { return d.Manifest(), nil },
 		}
 		if _, err := (publish.OpenAPI{}).V3(b.Context(), d.Group(), "v1", crd); err != nil {
@@ -173,7 +174,7 @@ func shallow(name string, count, bytes int, reading func()) []publish.CRD {
 	for i := range crds {
 		kind := fmt.Sprintf("Shallow%03d", i)
 		crds[i] = publish.CRD{
-			Name: strings.ToLower(kind) + "s.sea.example.com", Desired: engine.DesiredStatus{Group: "sea.example.com"}, Revision: fmt.Sprint(name, " ", i), Versions: []engine.VersionInfo{{Name: "v1", Served: true}},
+			Name: strings.ToLower(kind) + "s.sea.example.com", Group: "sea.example.com", Revision: fmt.Sprint(name, " ", i), Versions: []engine.VersionInfo{{Name: "v1", Served: true}},
 			Manifest: func(context.Context) ([]byte, error) {
 				reading()
 				return []byte(strings.NewReplacer("boats", strings.ToLower(kind)+"s", `"kind":"Boat"`, `"kind":"`+kind+`","listKind":"`+kind+`List"`, "A boat.", text).Replace(boatsCRD)), nil
@@ -241,7 +242,7 @@ func TestOpenAPIMemory(t *testing.T) {
 func TestOpenAPIIndexReserve(t *testing.T) {
 	crds := shallow(t.Name(), 3, 1<<20, func() {})
 	for i := range crds {
-		crds[i].Desired.Group = fmt.Sprint("g", i)
+		crds[i].Group = fmt.Sprint("g", i)
 	}
 	asked := int64(0)
 	if _, err := (publish.OpenAPI{Reserve: func(n int64) error { asked += n; return nil }}).V3Index(t.Context(), "", crds...); err != nil || asked < 1<<20 || asked > 2<<20 {

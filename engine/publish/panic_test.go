@@ -17,7 +17,7 @@ func TestPanicsAreErrors(t *testing.T) {
 	ctx, broken := t.Context(), &engine.Definition{} // everything dereferences nil
 	object := engine.JSON([]byte(stored))
 	fails := publish.CRD{
-		Name: "x", Desired: engine.DesiredStatus{Group: "g", Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "x"}}, Revision: t.Name(), Versions: []engine.VersionInfo{{Name: "v1", Served: true}},
+		Name: "x", Group: "g", Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "x"}, Revision: t.Name(), Versions: []engine.VersionInfo{{Name: "v1", Served: true}},
 		Manifest: func(context.Context) ([]byte, error) { panic("injected") },
 	}
 	for name, call := range map[string]func() error{

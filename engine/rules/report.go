@@ -38,10 +38,9 @@ type Report struct {
 	// of at least a tenth of the limit, or if all rules together exceed theirs: for the 256 costliest rules of a
 	// version, within about a second.
 	Culprits []Culprit
-	// LowestMinor is the oldest minor release that compiles the rule and its message, 0 for none. LowestMinorBecause
-	// says what the release before lacks.
-	LowestMinor        int
-	LowestMinorBecause string
+	// LowestKubernetes is the oldest version of Kubernetes, such as "1.34", that compiles the rule and its message, "" for
+	// none. LowestKubernetesReason says what the version before lacks.
+	LowestKubernetes, LowestKubernetesReason string
 }
 
 // Culprit is a bound in a schema that is too high or missing.

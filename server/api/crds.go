@@ -262,11 +262,7 @@ func isFull(v crdevalv1.CrdView, byDefault bool) (bool, error) {
 func (s *registryService) CreateCatalog(
 	ctx context.Context, r *crdevalv1.CreateCatalogRequest,
 ) (*crdevalv1.CreateCatalogResponse, error) {
-	minor, err := kubernetesMinor(r.GetKubernetes())
-	if err != nil {
-		return nil, err
-	}
-	c, token, err := s.registry.CreateCatalog(ctx, r.GetCatalog(), minor)
+	c, token, err := s.registry.CreateCatalog(ctx, r.GetCatalog(), r.GetKubernetes())
 	return &crdevalv1.CreateCatalogResponse{Catalog: catalog(&c), Token: token}, err
 }
 

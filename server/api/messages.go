@@ -255,7 +255,7 @@ func version(v *engine.VersionInfo) *crdevalv1.CrdVersion {
 
 func catalog(c *registry.Catalog) *crdevalv1.Catalog {
 	return &crdevalv1.Catalog{
-		Name: c.Name, Kubernetes: kubernetesVersion(c.KubernetesMinor), Etag: c.Etag, CreateTime: timestamp(c.Created), CrdCount: int32(c.CRDs),
+		Name: c.Name, Kubernetes: c.Kubernetes, Etag: c.Etag, CreateTime: timestamp(c.Created), CrdCount: int32(c.CRDs),
 		Usage: &crdevalv1.CatalogUsage{Revisions: int32(c.Revisions), Bytes: c.Bytes, Watches: int32(c.Watches)}, Quota: quota(c.Quota),
 	}
 }
@@ -406,14 +406,14 @@ func report(r *registry.Report) *crdevalv1.CrdReport {
 	return &crdevalv1.CrdReport{
 		KubernetesWarnings: allValid(r.KubernetesWarnings),
 		Violations:         violations(r.Violations), Warnings: warnings(r.Warnings), Rejection: rejection(r.Rejection), Update: r.Update,
-		LowestKubernetes: kubernetesVersion(r.LowestMinor), LowestKubernetesReason: valid(r.LowestMinorBecause),
+		LowestKubernetes: r.LowestKubernetes, LowestKubernetesReason: valid(r.LowestKubernetesReason),
 		Versions: convertAll(r.Versions, versionReport), Conversion: conversionReport(r.Conversion),
 	}
 }
 
 func versionReport(v *engine.VersionInfo) *crdevalv1.VersionReport {
 	return &crdevalv1.VersionReport{
-		Version: version(v), LowestKubernetes: kubernetesVersion(v.LowestMinor), LowestKubernetesReason: valid(v.LowestMinorBecause),
+		Version: version(v), LowestKubernetes: v.LowestKubernetes, LowestKubernetesReason: valid(v.LowestKubernetesReason),
 		EstimatedCost: v.EstimatedCost, CostLimit: v.CostLimit, Rules: convertAll(v.Rules, ruleReport),
 	}
 }
@@ -423,7 +423,7 @@ func ruleReport(r *rules.Report) *crdevalv1.RuleReport {
 		SchemaPointer: valid(r.SchemaPointer), Rule: ruleRef(&rules.Ref{Index: r.Index, Text: r.Text, Reason: r.Reason}),
 		EstimatedCost: r.EstimatedCost, Cardinality: r.Cardinality, Limit: r.Limit, ShareOfLimit: r.ShareOfLimit,
 		MessageEstimatedCost: r.MessageEstimatedCost, UsesOldSelf: r.UsesOldSelf,
-		LowestKubernetes: kubernetesVersion(r.LowestMinor), LowestKubernetesReason: valid(r.LowestMinorBecause),
+		LowestKubernetes: r.LowestKubernetes, LowestKubernetesReason: valid(r.LowestKubernetesReason),
 	}
 	for _, c := range r.Culprits {
 		m.Culprits = append(m.Culprits, &crdevalv1.CostCulprit{

@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -120,8 +121,8 @@ type serverService struct {
 
 func newServerService(o *Options) *serverService {
 	m := &crdevalv1.GetServerInfoResponse{
-		Version: cmp.Or(o.Version, "devel"), Commit: o.Commit, Kubernetes: kubernetesVersion(engine.LatestMinor),
-		SupportedKubernetes: kubernetesVersions, Limits: o.Limits.message(),
+		Version: cmp.Or(o.Version, "devel"), Commit: o.Commit, Kubernetes: slices.Max(engine.KubernetesVersions()),
+		SupportedKubernetes: engine.KubernetesVersions(), Limits: o.Limits.message(),
 	}
 	return &serverService{info: m}
 }
@@ -146,7 +147,7 @@ type Registry interface {
 	CRD(ctx context.Context, catalog, name, revision, atLeast string) (*registry.CRD, error)
 	CRDs(ctx context.Context, catalog string, p registry.Page, atLeast string) (registry.CRDPage, error)
 	Delete(ctx context.Context, catalog, name string, p registry.Precondition) (token string, err error)
-	CreateCatalog(ctx context.Context, name string, kubernetesMinor int) (c registry.Catalog, token string, err error)
+	CreateCatalog(ctx context.Context, name, kubernetes string) (c registry.Catalog, token string, err error)
 	Catalog(ctx context.Context, name, atLeast string) (registry.Catalog, error)
 	Catalogs(ctx context.Context, p registry.Page, atLeast string) (registry.CatalogPage, error)
 	DeleteCatalog(ctx context.Context, name string, force bool, etag string) (token string, crds int, err error)

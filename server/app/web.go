@@ -85,7 +85,7 @@ func (a *App) startDirectories(ctx context.Context) error {
 	}
 	var e *registry.Error
 	if _, err = a.registry.Catalog(ctx, catalog, ""); errors.As(err, &e) && e.Reason == registry.CatalogNotFound {
-		_, _, err = audit.Watch(a.registry, a.audit).CreateCatalog(audit.Server(ctx, "--crds"), catalog, 0)
+		_, _, err = audit.Watch(a.registry, a.audit).CreateCatalog(audit.Server(ctx, "--crds"), catalog, "")
 	}
 	if err != nil && (!errors.As(err, &e) || e.Reason != registry.CatalogExists) { // another replica may have created it
 		return err

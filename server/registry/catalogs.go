@@ -18,7 +18,7 @@ func newEtag() string { return rand.Text()[:16] }
 // describe describes a catalog.
 func (r *Registry) describe(c *catalog) Catalog {
 	return Catalog{
-		Name: c.name, KubernetesMinor: c.record.KubernetesMinor, Etag: c.record.Etag, Created: c.record.Created,
+		Name: c.name, Kubernetes: c.record.Kubernetes, Etag: c.record.Etag, Created: c.record.Created,
 		CRDs: c.counts.CRDs, Revisions: c.counts.Revisions, Bytes: c.counts.ManifestBytes, Watches: r.watches.of(c.name),
 		Quota: r.Quota(c.name),
 	}
@@ -33,16 +33,15 @@ func (r *Registry) Catalog(ctx context.Context, name, atLeast string) (Catalog, 
 	return r.describe(c), nil
 }
 
-// CreateCatalog creates an empty catalog and returns the token of the write. kubernetesMinor is 0 (the latest
-// Kubernetes) or from engine.OldestMinor to engine.LatestMinor.
-func (r *Registry) CreateCatalog(ctx context.Context, name string, kubernetesMinor int) (Catalog, string, error) {
+// CreateCatalog creates an empty catalog and returns the token of the write. kubernetes is that of
+// engine.Options.
+func (r *Registry) CreateCatalog(ctx context.Context, name, kubernetes string) (Catalog, string, error) {
 	if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
 		return Catalog{}, "", errorf(InvalidArgument, metadata{"field": "catalog"},
 			"catalog: %q is not a DNS-1123 label: %s", name, problems[0])
 	}
-	if kubernetesMinor != 0 && (kubernetesMinor < engine.OldestMinor || kubernetesMinor > engine.LatestMinor) {
-		return Catalog{}, "", errorf(InvalidArgument, metadata{"field": "kubernetes_minor"},
-			"kubernetes_minor: %d is neither 0 nor from %d to %d", kubernetesMinor, engine.OldestMinor, engine.LatestMinor)
+	if err := (engine.Options{Kubernetes: kubernetes}).Check(); err != nil {
+		return Catalog{}, "", errorf(InvalidArgument, metadata{"field": "kubernetes"}, "%v", err)
 	}
 	w, err := r.writeLatest(ctx, func(s *snapshot) (p proposal, err error) {
 		if _, ok := s.catalogs.Get(name); ok {
@@ -52,7 +51,7 @@ func (r *Registry) CreateCatalog(ctx context.Context, name string, kubernetesMin
 			return p, overCapacity(all.memory(), r.MaxBytes)
 		}
 		p.expect(catalogKey(name), 0)
-		record := catalogRecord{KubernetesMinor: kubernetesMinor, Etag: newEtag(), Created: r.Now().UTC()}
+		record := catalogRecord{Kubernetes: kubernetes, Etag: newEtag(), Created: r.Now().UTC()}
 		return p, p.put(catalogKey(name), record, nil)
 	})
 	if err != nil {

@@ -6,25 +6,23 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-
-	"github.com/crdeval/crdeval/engine"
 )
 
 func TestCatalogs(t *testing.T) {
 	store := newTestStore()
 	r := newRegistry(t, store, &clock{now: time.Unix(1000, 0)})
 	for _, tc := range []struct {
-		name  string
-		minor int
-		want  Reason
+		name, kubernetes string
+		want             Reason
 	}{
-		{"pr-17", 0, ""}, {"pr-17", 0, CatalogExists}, {"old", engine.OldestMinor, ""}, {DefaultCatalog, 0, CatalogExists},
-		{"", 0, InvalidArgument}, {"Upper", 0, InvalidArgument}, {"a/b", 0, InvalidArgument}, {"a.b", 0, InvalidArgument},
-		{strings.Repeat("x", 64), 0, InvalidArgument}, {"m1", engine.OldestMinor - 1, InvalidArgument}, {"m2", engine.LatestMinor + 1, InvalidArgument}, {"m3", -1, InvalidArgument},
+		{"pr-17", "", ""}, {"pr-17", "", CatalogExists}, {"old", "1.25", ""}, {DefaultCatalog, "", CatalogExists},
+		{"", "", InvalidArgument}, {"Upper", "", InvalidArgument}, {"a/b", "", InvalidArgument}, {"a.b", "", InvalidArgument},
+		{strings.Repeat("x", 64), "", InvalidArgument}, {"m1", "1.24", InvalidArgument},
+		{"m2", "1.38", InvalidArgument}, {"m3", "1.034", InvalidArgument}, {"m4", "34", InvalidArgument},
 	} {
-		c, token, err := r.CreateCatalog(t.Context(), tc.name, tc.minor)
+		c, token, err := r.CreateCatalog(t.Context(), tc.name, tc.kubernetes)
 		wantReason(t, err, tc.want)
-		if err == nil && (c.Name != tc.name || c.KubernetesMinor != tc.minor || c.Etag == "" || token == "" || !c.Created.Equal(time.Unix(1000, 0))) {
+		if err == nil && (c.Name != tc.name || c.Kubernetes != tc.kubernetes || c.Etag == "" || token == "" || !c.Created.Equal(time.Unix(1000, 0))) {
 			t.Errorf("created %+v, token %q", c, token)
 		}
 	}

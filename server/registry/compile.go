@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/crdeval/crdeval/engine"
@@ -172,9 +171,7 @@ func (r *Registry) compileCandidate(ctx context.Context, c *catalog, s Submissio
 // options returns the engine's options for a catalog.
 func (r *Registry) options(c *catalog) engine.Options {
 	o := r.Engine
-	if minor := c.record.KubernetesMinor; minor != 0 {
-		o.Kubernetes = fmt.Sprintf("1.%d", minor)
-	}
+	o.Kubernetes = cmp.Or(c.record.Kubernetes, o.Kubernetes)
 	return o
 }
 

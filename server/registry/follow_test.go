@@ -80,7 +80,7 @@ func TestPartition(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
 				start = time.Now()
-				_, _, err = r[1].CreateCatalog(ctx, "pr", 0)
+				_, _, err = r[1].CreateCatalog(ctx, "pr", "")
 				wantReason(t, err, StoreUnavailable)
 				if took := time.Since(start); took != time.Second-answerMargin {
 					t.Errorf("a write with a deadline of 1s failed after %v", took)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -88,7 +89,7 @@ func testRevision(digest string, group string, n apiextensionsv1.CustomResourceD
 		digest: "sha256:" + digest,
 		summary: &summary{
 			Scope: "Namespaced", Versions: []engine.VersionInfo{{Name: "v1", Served: true, Storage: true}},
-			Desired: engine.DesiredStatus{Group: group, Names: n, StorageVersion: "v1"},
+			Desired: kubeserver.DesiredStatus{Group: group, Names: n, StorageVersion: "v1"},
 		},
 		content: pack([]byte(`{"digest":"` + digest + `"}`)),
 	}

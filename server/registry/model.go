@@ -6,6 +6,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/crdeval/crdeval/engine/kubeserver"
 	"github.com/crdeval/crdeval/engine/publish"
 
 	"github.com/crdeval/crdeval/engine"
@@ -13,15 +14,15 @@ import (
 
 // Catalog describes a catalog.
 type Catalog struct {
-	Name            string
-	KubernetesMinor int
-	Etag            string
-	Created         time.Time // zero for the default catalog before its first write
-	CRDs            int       // how many CRDs it has
-	Revisions       int       // how many stored revisions these have
-	Bytes           int64     // the compressed size of these revisions
-	Watches         int       // how many open watches this replica has
-	Quota           Quota
+	Name       string
+	Kubernetes string // "1.34"; "": the latest
+	Etag       string
+	Created    time.Time // zero for the default catalog before its first write
+	CRDs       int       // how many CRDs it has
+	Revisions  int       // how many stored revisions these have
+	Bytes      int64     // the compressed size of these revisions
+	Watches    int       // how many open watches this replica has
+	Quota      Quota
 }
 
 // CRD describes a registered CRD. In the answer to Check it describes the CRD as it would be registered.
@@ -32,7 +33,7 @@ type CRD struct {
 	Created, Updated time.Time
 	Scope            string
 	Versions         []engine.VersionInfo                           // in order of priority
-	Desired          engine.DesiredStatus                           // of the manifest: group, names, storage version
+	Desired          kubeserver.DesiredStatus                       // of the manifest: group, names, storage version
 	Status           apiextensionsv1.CustomResourceDefinitionStatus // names that another CRD of the group holds are not accepted
 	Established      bool
 	Manifest         []byte // canonical JSON; nil unless requested

@@ -108,7 +108,7 @@ func TestPinRenewedBesideSweep(t *testing.T) {
 func TestPageSizes(t *testing.T) {
 	r := newRegistry(t, newTestStore(), nil)
 	for i := range 1100 {
-		if _, _, err := r.CreateCatalog(t.Context(), fmt.Sprintf("c%04d", i), 0); err != nil {
+		if _, _, err := r.CreateCatalog(t.Context(), fmt.Sprintf("c%04d", i), ""); err != nil {
 			t.Fatal(err)
 		}
 	}

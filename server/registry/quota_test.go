@@ -182,7 +182,7 @@ func TestCapacity(t *testing.T) {
 	}
 	wantReason(t, err, QuotaExceeded)
 	for err = nil; err == nil && catalogs < 1000; catalogs++ {
-		_, _, err = r.CreateCatalog(t.Context(), fmt.Sprint("c", catalogs), 0)
+		_, _, err = r.CreateCatalog(t.Context(), fmt.Sprint("c", catalogs), "")
 	}
 	wantReason(t, err, QuotaExceeded)
 	for i := range 10 {
@@ -196,7 +196,7 @@ func TestCapacity(t *testing.T) {
 	if _, err := r.Delete(t.Context(), DefaultCatalog, "foos1.g.io", Precondition{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := r.CreateCatalog(t.Context(), "again", 0); err != nil {
+	if _, _, err := r.CreateCatalog(t.Context(), "again", ""); err != nil {
 		t.Error("after a deletion:", err)
 	}
 	if done, err := r.Register(t.Context(), "again", named("x", 0), Precondition{}); err == nil && r.Counts().memory() > capacity {
@@ -206,7 +206,7 @@ func TestCapacity(t *testing.T) {
 
 func TestQuotaOfWatches(t *testing.T) {
 	r := newBoundedRegistry(t, newTestStore(), &Quota{Watches: 1}, 0)
-	if _, _, err := r.CreateCatalog(t.Context(), "other", 0); err != nil {
+	if _, _, err := r.CreateCatalog(t.Context(), "other", ""); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -256,7 +256,7 @@ func TestMemoryOfEntries(t *testing.T) {
 	}
 	revisions := heap() - before - crds
 	for i := range n {
-		if _, _, err := r.CreateCatalog(t.Context(), fmt.Sprint("c", i), 0); err != nil {
+		if _, _, err := r.CreateCatalog(t.Context(), fmt.Sprint("c", i), ""); err != nil {
 			t.Fatal(err)
 		}
 	}

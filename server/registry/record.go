@@ -32,10 +32,10 @@ func revisionKey(catalog, crd, digest string) string {
 }
 
 type catalogRecord struct {
-	KubernetesMinor int       `json:"kubernetesMinor,omitempty"`
-	Etag            string    `json:"etag"`
-	Created         time.Time `json:"created"`
-	Deleted         []fence   `json:"deleted,omitempty"` // of the last deletions that had one, oldest first
+	Kubernetes string    `json:"kubernetes,omitempty"`
+	Etag       string    `json:"etag"`
+	Created    time.Time `json:"created"`
+	Deleted    []fence   `json:"deleted,omitempty"` // of the last deletions that had one, oldest first
 }
 
 // fence is the smallest NotOlderThan that a registration of a deleted CRD must have.

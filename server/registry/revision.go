@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 )
 
 // revision is one manifest of a CRD with its conversion rules. It is immutable.
@@ -22,9 +23,9 @@ type revision struct {
 
 // summary has the parts of a manifest that lists and reconciliation need. Stores keep it in front of the content.
 type summary struct {
-	Scope    string               `json:"scope"`
-	Versions []engine.VersionInfo `json:"versions"` // in order of priority
-	Desired  engine.DesiredStatus `json:"desired"`
+	Scope    string                   `json:"scope"`
+	Versions []engine.VersionInfo     `json:"versions"` // in order of priority
+	Desired  kubeserver.DesiredStatus `json:"desired"`
 
 	// Terminating says that the CRD is being deleted, so that objects cannot be created.
 	Terminating bool `json:"terminating,omitempty"`
@@ -37,7 +38,7 @@ func revisionOf(d *engine.Definition, rules []byte) *revision {
 	return &revision{
 		digest: d.Revision(),
 		summary: &summary{
-			Scope: string(d.Scope()), Versions: d.Versions(), Desired: d.DesiredStatus(), Terminating: d.Terminating(),
+			Scope: string(d.Scope()), Versions: d.Versions(), Desired: kubeserver.DesiredStatusOf(d), Terminating: d.Terminating(),
 			ConversionBytes: len(rules),
 		},
 		content: pack(slices.Concat(d.Manifest(), rules)),

@@ -1,7 +1,7 @@
 package registry
 
 import (
-	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/kubeserver"
 )
 
 // DefaultCatalog always exists.
@@ -64,7 +64,7 @@ func (c *catalog) crd(name string) (*crd, error) {
 
 func (c *crd) current() *revision { return c.revisions[len(c.revisions)-1] }
 
-func (c *crd) desired() *engine.DesiredStatus { return &c.current().summary.Desired }
+func (c *crd) desired() *kubeserver.DesiredStatus { return &c.current().summary.Desired }
 
 // revision returns the revision with a digest, or nil.
 func (c *crd) revision(digest string) *revision {

@@ -86,7 +86,7 @@ func (v catalogView) DescribeCRD(name, revision string) (publish.CRD, error) {
 func (c *crd) inDocuments(rev *revision) publish.CRD {
 	return publish.CRD{
 		Name: c.name, Scope: apiextensionsv1.ResourceScope(rev.summary.Scope), Revision: rev.digest, Versions: rev.summary.Versions,
-		Desired: rev.summary.Desired, Status: *c.record.Status,
+		Group: rev.summary.Desired.Group, Names: rev.summary.Desired.Names, Status: *c.record.Status,
 		Manifest: func(context.Context) ([]byte, error) {
 			manifest, _, err := rev.unpack(c)
 			return manifest, err

@@ -77,7 +77,7 @@ func TestViews(t *testing.T) {
 // Equal CRDs of two catalogs share a program; a revision is found in its own catalog alone.
 func TestCatalogsShareProgramsNotRevisions(t *testing.T) {
 	r := newRegistry(t, newTestStore(), nil)
-	if _, _, err := r.CreateCatalog(t.Context(), "pr-1", 0); err != nil {
+	if _, _, err := r.CreateCatalog(t.Context(), "pr-1", ""); err != nil {
 		t.Fatal(err)
 	}
 	var views []View

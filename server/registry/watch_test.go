@@ -106,7 +106,7 @@ func TestWatch(t *testing.T) {
 		if _, err := r.Delete(t.Context(), "default", "b.g.io", Precondition{}); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := r.CreateCatalog(t.Context(), "other", 0); err != nil {
+		if _, _, err := r.CreateCatalog(t.Context(), "other", ""); err != nil {
 			t.Fatal(err)
 		}
 		mustRegister(t, r, "other", short("5", "x"))
@@ -200,7 +200,7 @@ func TestWatchSendsWholeCommits(t *testing.T) {
 
 func TestWatchEndsWithItsCatalog(t *testing.T) {
 	onBoth(t, func(t *testing.T, r *Registry) {
-		if _, _, err := r.CreateCatalog(t.Context(), "pr", 0); err != nil {
+		if _, _, err := r.CreateCatalog(t.Context(), "pr", ""); err != nil {
 			t.Fatal(err)
 		}
 		mustRegister(t, r, "pr", short("1", "b"))
@@ -214,7 +214,7 @@ func TestWatchEndsWithItsCatalog(t *testing.T) {
 		a.want(t, "DELETED a 2, DELETED b 1")
 		wantReason(t, <-a.done, CatalogNotFound)
 		wantReason(t, r.Watch(t.Context(), "pr", before, nil), CatalogNotFound)
-		if _, _, err := r.CreateCatalog(t.Context(), "pr", 0); err != nil {
+		if _, _, err := r.CreateCatalog(t.Context(), "pr", ""); err != nil {
 			t.Fatal(err)
 		}
 		wantReason(t, r.Watch(t.Context(), "pr", before, nil), WatchExpired)
@@ -316,7 +316,7 @@ func TestWatchAcrossCompaction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, r, links := replicas(t, 2)
 		for _, catalog := range []string{"pr", "gone", "again"} {
-			if _, _, err := r[0].CreateCatalog(t.Context(), catalog, 0); err != nil {
+			if _, _, err := r[0].CreateCatalog(t.Context(), catalog, ""); err != nil {
 				t.Fatal(err)
 			}
 			mustRegister(t, r[0], catalog, short("1", "stays"))
@@ -343,7 +343,7 @@ func TestWatchAcrossCompaction(t *testing.T) {
 		}
 		// What is created again is another object.
 		r[0].Now = func() time.Time { return time.Unix(2000, 0) }
-		if _, _, err := r[0].CreateCatalog(t.Context(), "again", 0); err != nil {
+		if _, _, err := r[0].CreateCatalog(t.Context(), "again", ""); err != nil {
 			t.Fatal(err)
 		}
 		mustRegister(t, r[0], "again", short("6", "comes"))

@@ -74,7 +74,7 @@ func TestHungStore(t *testing.T) {
 		synctest.Wait()
 		for range 5 {
 			writes.Go(func() {
-				_, _, err := r.CreateCatalog(t.Context(), "other", 0)
+				_, _, err := r.CreateCatalog(t.Context(), "other", "")
 				wantReason(t, err, StoreUnavailable)
 				if got := outcomeOf(err); got != "" {
 					t.Errorf("a write that was not tried has outcome %q: %v", got, err)
@@ -106,7 +106,7 @@ func TestStoreThatIgnoresItsContext(t *testing.T) {
 		var first sync.WaitGroup
 		first.Go(func() { mustRegister(t, r, "default", foos("1")) })
 		synctest.Wait()
-		_, _, err := r.CreateCatalog(t.Context(), "other", 0)
+		_, _, err := r.CreateCatalog(t.Context(), "other", "")
 		wantReason(t, err, StoreUnavailable)
 		close(store.released)
 		first.Wait()

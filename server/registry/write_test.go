@@ -42,13 +42,13 @@ func TestCancelledWrites(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 50 {
-		if _, _, err := r.CreateCatalog(gone, "pr", 0); !errors.Is(err, context.Canceled) {
+		if _, _, err := r.CreateCatalog(gone, "pr", ""); !errors.Is(err, context.Canceled) {
 			t.Fatalf("got %v", err)
 		}
 	}
 	soon, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
-	if _, _, err := r.CreateCatalog(soon, "pr", 0); err != nil {
+	if _, _, err := r.CreateCatalog(soon, "pr", ""); err != nil {
 		t.Error(err)
 	}
 }
@@ -64,7 +64,7 @@ func TestConflictsAreRetried(t *testing.T) {
 	_, err := register(t, a, "default", testRevision("3", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "foos"}), Precondition{CreateOnly: true})
 	wantReason(t, err, CRDExists)
 
-	if _, _, err := a.CreateCatalog(t.Context(), "pr", 0); err != nil {
+	if _, _, err := a.CreateCatalog(t.Context(), "pr", ""); err != nil {
 		t.Fatal(err)
 	}
 	mustRegister(t, b, "default", testRevision("4", "g.io", apiextensionsv1.CustomResourceDefinitionNames{Plural: "foos"})) // b learns of pr

@@ -21,7 +21,7 @@ import (
 func openAPIV3(o Options, name string, obj *object) (string, error) {
 	return documents(o, name, obj, func(ctx context.Context, crd publish.CRD) (out [][]byte, err error) {
 		for _, v := range crd.Versions {
-			doc, err := publish.OpenAPI{}.V3(ctx, crd.Desired.Group, v.Name, crd)
+			doc, err := publish.OpenAPI{}.V3(ctx, crd.Group, v.Name, crd)
 			if err != nil {
 				return nil, err
 			}
@@ -67,7 +67,7 @@ func documents(o Options, name string, obj *object, ours func(context.Context, p
 	if err != nil {
 		return "", err
 	}
-	published := publish.CRD{Name: crd.Name, Desired: engine.DesiredStatus{Group: crd.Spec.Group}, Manifest: func(context.Context) ([]byte, error) { return manifest, nil }}
+	published := publish.CRD{Name: crd.Name, Group: crd.Spec.Group, Manifest: func(context.Context) ([]byte, error) { return manifest, nil }}
 	for _, v := range crd.Spec.Versions {
 		published.Versions = append(published.Versions, engine.VersionInfo{Name: v.Name, Served: true})
 	}

@@ -88,7 +88,7 @@ func (e Engine) register(manifest []byte, existing func(string) *engine.Existing
 		answer.Rejection = &oracle.Rejection{Code: 500, Message: "accepted, and then not to be read: " + err.Error()}
 		return nil, answer
 	}
-	answer.Generation, answer.StoredVersions = report.Generation, d.DesiredStatus().AddStoredVersion(status).StoredVersions
+	answer.Generation, answer.StoredVersions = report.Generation, kubeserver.DesiredStatusOf(d).AddStoredVersion(status).StoredVersions
 	return &Definition{facade: d, inner: inner}, answer
 }
 

@@ -137,19 +137,19 @@ func (w *world) write(r generate.Rand, plural string) (name string, ok bool) {
 		return name, false
 	}
 	next := &held{crd: registered.Stored.DeepCopy(), registry: registered, manifest: d.Manifest(), generation: report.Generation}
-	next.ours = kubeserver.CRDStatus{Name: name, Created: w.now, Desired: d.DesiredStatus(), Status: d.DesiredStatus().AddStoredVersion(apiextensionsv1.CustomResourceDefinitionStatus{})}
+	next.ours = kubeserver.CRDStatus{Name: name, Created: w.now, Desired: kubeserver.DesiredStatusOf(d), Status: kubeserver.DesiredStatusOf(d).AddStoredVersion(apiextensionsv1.CustomResourceDefinitionStatus{})}
 	if old == nil {
 		next.crd.Status = apiextensionsv1.CustomResourceDefinitionStatus{StoredVersions: answer.StoredVersions} // before any controller has processed it
 	} else {
 		next.ours.Created = old.ours.Created
-		next.ours.Status = d.DesiredStatus().AddStoredVersion(old.ours.Status)
+		next.ours.Status = kubeserver.DesiredStatusOf(d).AddStoredVersion(old.ours.Status)
 	}
 	// A registry stores the status as JSON.
 	text, err := json.Marshal(next.ours.Desired)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	next.ours.Desired = engine.DesiredStatus{}
+	next.ours.Desired = kubeserver.DesiredStatus{}
 	if err := json.Unmarshal(text, &next.ours.Desired); err != nil {
 		w.t.Fatal(err)
 	}

@@ -23,9 +23,8 @@ type Report struct {
 	Warnings, Notices []violation.Warning
 	Versions          []VersionInfo
 	HasRules          bool
-	// LowestMinor and LowestMinorBecause are those of the version with the highest LowestMinor.
-	LowestMinor        int
-	LowestMinorBecause string
+	// LowestKubernetes and LowestKubernetesReason are those of the version with the highest LowestKubernetes.
+	LowestKubernetes, LowestKubernetesReason string
 }
 
 // Accepted reports whether an API server would accept the CRD.
@@ -49,11 +48,10 @@ type VersionInfo struct {
 
 	// The following fields are set in a Report only.
 
-	// LowestMinor is the oldest Kubernetes minor release, from OldestMinor to LatestMinor, that has all formats and
-	// compiles all rules, except rules that no release compiles. LowestMinorBecause says what the release before lacks,
-	// "" for nothing.
-	LowestMinor        int
-	LowestMinorBecause string
+	// LowestKubernetes is the oldest supported version of Kubernetes, such as "1.34", that has all formats and compiles
+	// all rules, except rules that no version compiles. LowestKubernetesReason says what the version before lacks, "" for
+	// nothing.
+	LowestKubernetes, LowestKubernetesReason string
 	// Rules are sorted by pointer. Rules of a schema with other violations are missing, since they are not checked.
 	Rules []rules.Report
 	// EstimatedCost is the estimated cost of all rules and message expressions for one object, in CEL cost units. It is
@@ -64,14 +62,16 @@ type VersionInfo struct {
 // describe adds the results of validation.
 func (v *VersionInfo) describe(s *schema.Props, f *schema.Facts, known *Rules, rules []rules.Report) {
 	v.CostLimit = celcheck.EstimateLimitTotal
-	v.LowestMinor, v.LowestMinorBecause = lowestMinor(s, f)
+	lowest, because := lowestMinor(s, f)
+	v.LowestKubernetes, v.LowestKubernetesReason = format.Version(lowest), because
 	if known == nil {
 		return
 	}
 	v.Rules, v.EstimatedCost = rules, known.Cost
 	for i := range rules {
-		if r := &rules[i]; r.LowestMinor > v.LowestMinor {
-			v.LowestMinor, v.LowestMinorBecause = r.LowestMinor, r.SchemaPointer+": "+r.LowestMinorBecause
+		if r := &rules[i]; format.Minor(r.LowestKubernetes) > lowest {
+			lowest = format.Minor(r.LowestKubernetes)
+			v.LowestKubernetes, v.LowestKubernetesReason = r.LowestKubernetes, r.SchemaPointer+": "+r.LowestKubernetesReason
 		}
 	}
 }
@@ -87,7 +87,7 @@ func NewReport(ctx context.Context, m *Manifest, o Options, source *Source) (*Re
 	if result.Err != nil {
 		return nil, result.Err
 	}
-	r := &Report{CRD: m.CRD, LowestMinor: format.OldestMinor}
+	r := &Report{CRD: m.CRD, LowestKubernetes: format.Version(format.OldestMinor)}
 	positions := newLocator(d, root)
 	for _, err := range result.Errors {
 		if err := ctx.Err(); err != nil {
@@ -117,8 +117,8 @@ func NewReport(ctx context.Context, m *Manifest, o Options, source *Source) (*Re
 		s := schema.Of(&m.CRD.Spec.Versions[v.Index])
 		v.describe(s, survey.Of(s), known, rules)
 		r.HasRules = r.HasRules || v.HasRules
-		if v.LowestMinor > r.LowestMinor {
-			r.LowestMinor, r.LowestMinorBecause = v.LowestMinor, v.LowestMinorBecause
+		if format.Minor(v.LowestKubernetes) > format.Minor(r.LowestKubernetes) {
+			r.LowestKubernetes, r.LowestKubernetesReason = v.LowestKubernetes, v.LowestKubernetesReason
 		}
 	}
 	if err := ctx.Err(); err != nil {

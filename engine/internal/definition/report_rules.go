@@ -47,7 +47,8 @@ func rulesOf(ctx context.Context, known *Rules) []rules.Report {
 		if k.Facts.Rule != nil {
 			list[i].Cardinality = k.Cardinality
 		}
-		list[i].LowestMinor, list[i].LowestMinorBecause = lowestOfRule(ctx, k, known.Env.Minor)
+		lowest, because := lowestOfRule(ctx, k, known.Env.Minor)
+		list[i].LowestKubernetes, list[i].LowestKubernetesReason = format.Version(lowest), because
 		if most >= celcheck.EstimateLimit/shareSuspected || known.Cost > celcheck.EstimateLimitTotal {
 			costliest = append(costliest, i)
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 )
 
@@ -31,23 +32,23 @@ func TestRules(t *testing.T) {
 		t.Fatalf("%s\nwant %s", got, want)
 	}
 	element, nested, quantity, nope, includes := &v.Rules[0], &v.Rules[1], &v.Rules[2], &v.Rules[3], &v.Rules[4]
-	if element.EstimatedCost == 0 || element.Cardinality != 3<<20/3 || element.LowestMinor != 25 || element.UsesOldSelf {
+	if element.EstimatedCost == 0 || element.Cardinality != 3<<20/3 || element.LowestKubernetes != "1.25" || element.UsesOldSelf {
 		t.Errorf("%+v", element)
 	}
 	if nested.EstimatedCost <= celcheck.EstimateLimit || len(nested.Culprits) != 2 || nested.Culprits[0].Suggested == 0 || nested.Cardinality != 1 {
 		t.Errorf("%+v", nested)
 	}
-	if quantity.LowestMinor != 29 || quantity.LowestMinorBecause != "the function format came with Kubernetes 1.29" || !quantity.UsesOldSelf || quantity.MessageEstimatedCost == 0 {
+	if quantity.LowestKubernetes != "1.29" || quantity.LowestKubernetesReason != "the function format came with Kubernetes 1.29" || !quantity.UsesOldSelf || quantity.MessageEstimatedCost == 0 {
 		t.Errorf("%+v", quantity)
 	}
-	if nope.LowestMinor != 0 || nope.EstimatedCost != 0 || nope.Cardinality != 0 {
+	if nope.LowestKubernetes != "" || nope.EstimatedCost != 0 || nope.Cardinality != 0 {
 		t.Errorf("%+v", nope)
 	}
-	if includes.LowestMinor != 37 || includes.EstimatedCost != 0 {
+	if includes.LowestKubernetes != "1.37" || includes.EstimatedCost != 0 {
 		t.Errorf("%+v", includes)
 	}
-	if v.LowestMinor != 37 || v.LowestMinorBecause != includes.SchemaPointer+": the function includes came with Kubernetes 1.37" || r.LowestMinorBecause != v.LowestMinorBecause {
-		t.Errorf("1.%d: %s", v.LowestMinor, v.LowestMinorBecause)
+	if v.LowestKubernetes != "1.37" || v.LowestKubernetesReason != includes.SchemaPointer+": the function includes came with Kubernetes 1.37" || r.LowestKubernetesReason != v.LowestKubernetesReason {
+		t.Errorf("%s: %s", v.LowestKubernetes, v.LowestKubernetesReason)
 	}
 }
 
@@ -76,8 +77,8 @@ func TestLowestMinorOfFormats(t *testing.T) {
 	}
 	for _, tt := range tests {
 		r := reported(t, tt.schema)
-		if r.LowestMinor != tt.minor || r.LowestMinorBecause != tt.because {
-			t.Errorf("%s: 1.%d %q, want 1.%d %q", tt.schema, r.LowestMinor, r.LowestMinorBecause, tt.minor, tt.because)
+		if r.LowestKubernetes != format.Version(tt.minor) || r.LowestKubernetesReason != tt.because {
+			t.Errorf("%s: %s %q, want 1.%d %q", tt.schema, r.LowestKubernetes, r.LowestKubernetesReason, tt.minor, tt.because)
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
@@ -52,16 +51,16 @@ func TestVersions(t *testing.T) {
 	}
 	var got []string
 	for _, v := range r.Versions {
-		got = append(got, fmt.Sprintf("%s at %d, rules %v, 1.%d", v.Name, v.Index, v.HasRules, v.LowestMinor))
+		got = append(got, fmt.Sprintf("%s at %d, rules %v, %s", v.Name, v.Index, v.HasRules, v.LowestKubernetes))
 	}
 	if want := []string{"v2 at 1, rules false, 1.34", "v1 at 2, rules true, 1.25", "v1beta1 at 0, rules false, 1.25"}; !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
 	}
-	if r.LowestMinor != 34 || !r.HasRules {
-		t.Errorf("of all versions: 1.%d, rules %v", r.LowestMinor, r.HasRules)
+	if r.LowestKubernetes != "1.34" || !r.HasRules {
+		t.Errorf("of all versions: %s, rules %v", r.LowestKubernetes, r.HasRules)
 	}
-	if r = of(t, manifest("v1", plain), true); r.LowestMinor != format.OldestMinor || r.HasRules || len(r.Warnings) != 0 {
-		t.Errorf("a plain CRD: 1.%d, rules %v, warnings %v", r.LowestMinor, r.HasRules, r.Warnings)
+	if r = of(t, manifest("v1", plain), true); r.LowestKubernetes != "1.25" || r.HasRules || len(r.Warnings) != 0 {
+		t.Errorf("a plain CRD: %s, rules %v, warnings %v", r.LowestKubernetes, r.HasRules, r.Warnings)
 	}
 }
 

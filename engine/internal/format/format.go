@@ -78,6 +78,14 @@ func Minor(version string) int {
 	return minor
 }
 
+// Version is the inverse of Minor: it returns "1.34" for 34, and "" for 0.
+func Version(minor int) string {
+	if minor == 0 {
+		return ""
+	}
+	return "1." + strconv.Itoa(minor)
+}
+
 // Supported reports whether a schema with these types (two for int-or-string, none for an untyped schema) keeps the
 // format in Kubernetes 1.minor. Formats that are not kept are ignored for objects, and cause a warning at registration.
 // The empty name is not a format.

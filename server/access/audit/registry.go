@@ -100,8 +100,8 @@ func (r Registry) Delete(ctx context.Context, catalog, name string, p registry.P
 }
 
 // CreateCatalog implements api.Registry.
-func (r Registry) CreateCatalog(ctx context.Context, name string, kubernetesMinor int) (registry.Catalog, string, error) {
-	c, token, err := r.Registry.CreateCatalog(ctx, name, kubernetesMinor)
+func (r Registry) CreateCatalog(ctx context.Context, name, kubernetes string) (registry.Catalog, string, error) {
+	c, token, err := r.Registry.CreateCatalog(ctx, name, kubernetes)
 	r.record(ctx, &Entry{Action: "CreateCatalog", Catalog: name, Outcome: outcomeCreated, Etag: c.Etag}, err)
 	return c, token, err
 }

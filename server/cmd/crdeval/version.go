@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -32,8 +33,8 @@ func commit() string {
 }
 
 func versionOfProgram() string {
-	return fmt.Sprintf("crdeval %s (%s), Kubernetes 1.%d, %s %s/%s",
-		version, cmp.Or(commit(), "unknown commit"), engine.LatestMinor, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return fmt.Sprintf("crdeval %s (%s), Kubernetes %s, %s %s/%s",
+		version, cmp.Or(commit(), "unknown commit"), slices.Max(engine.KubernetesVersions()), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 type versionCommand struct{}

@@ -21,7 +21,7 @@ var script = []func(context.Context, *registry.Registry) error{
 	registers("default", 1, "one"),
 	registers("default", 0, "two"),
 	func(ctx context.Context, r *registry.Registry) error {
-		_, _, err := r.CreateCatalog(ctx, "other", 0)
+		_, _, err := r.CreateCatalog(ctx, "other", "")
 		return err
 	},
 	registers("other", 0, large()),

@@ -274,7 +274,7 @@ func TestIdentityIsRestored(t *testing.T) {
 		return r
 	}
 	r := newRegistry()
-	if _, _, err := r.CreateCatalog(t.Context(), "before", 0); err != nil {
+	if _, _, err := r.CreateCatalog(t.Context(), "before", ""); err != nil {
 		t.Fatal(err)
 	}
 	const key = etcd.DefaultPrefix + "store"
@@ -299,7 +299,7 @@ func TestIdentityIsRestored(t *testing.T) {
 	if _, err := client.Put(t.Context(), key, string(identity.Kvs[0].Value)); err != nil {
 		t.Fatal(err)
 	}
-	_, token, err := newRegistry().CreateCatalog(t.Context(), "after", 0)
+	_, token, err := newRegistry().CreateCatalog(t.Context(), "after", "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -78,7 +79,7 @@ func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		module = info.Main.Version
 	}
-	return fmt.Sprintf("crdeval-apiserver %s, Kubernetes 1.%d, %s %s/%s", module, engine.LatestMinor, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return fmt.Sprintf("crdeval-apiserver %s, Kubernetes %s, %s %s/%s", module, slices.Max(engine.KubernetesVersions()), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // run runs the command of args, and returns the exit code.

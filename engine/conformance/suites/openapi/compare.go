@@ -30,7 +30,7 @@ func decode(canonical []byte, revision string) (published, error) {
 		return published{}, err
 	}
 	p := published{upstream: crd, ours: publish.CRD{
-		Name: crd.Name, Desired: engine.DesiredStatus{Group: crd.Spec.Group, Names: crd.Spec.Names}, Revision: revision,
+		Name: crd.Name, Group: crd.Spec.Group, Names: crd.Spec.Names, Revision: revision,
 		Manifest: func(context.Context) ([]byte, error) { return canonical, nil },
 	}}
 	for _, v := range crd.Spec.Versions {
@@ -67,7 +67,7 @@ func compare(ctx context.Context, crds []published) (n extent, differences []str
 	}
 	for _, version := range slices.Sorted(maps.Keys(versions)) {
 		want, wantErr := UpstreamV3(versions[version], version)
-		got, gotErr := publish.OpenAPI{}.V3(ctx, crds[0].ours.Desired.Group, version, ours...)
+		got, gotErr := publish.OpenAPI{}.V3(ctx, crds[0].ours.Group, version, ours...)
 		check("v3", want, wantErr, got, gotErr)
 	}
 	want, wantErr := UpstreamV2(upstream)

@@ -73,7 +73,7 @@ func TestExplain(t *testing.T) {
 		}
 		paths := m.paths(document, count)
 		for _, path := range paths {
-			o := publish.ExplainOptions{APIVersion: p.ours.Desired.Group + "/" + version, Recursive: m.Chance(30)}
+			o := publish.ExplainOptions{APIVersion: p.ours.Group + "/" + version, Recursive: m.Chance(30)}
 			if o.Recursive {
 				o.MaxDepth = m.IntN(5)
 			}
@@ -83,9 +83,9 @@ func TestExplain(t *testing.T) {
 			}
 			request := p.upstream.Spec.Names.Plural + fields
 			var want bytes.Buffer
-			server := served{path: "apis/" + p.ours.Desired.Group + "/" + version, document: document}
+			server := served{path: "apis/" + p.ours.Group + "/" + version, document: document}
 			wantErr := kubectl.PrintModelDescription(path, &want, server, schema.GroupVersionResource{
-				Group: p.ours.Desired.Group, Version: version, Resource: p.upstream.Spec.Names.Plural,
+				Group: p.ours.Group, Version: version, Resource: p.upstream.Spec.Names.Plural,
 			}, o.Recursive, o.MaxDepth, "plaintext")
 			got, gotErr := publish.Explain(t.Context(), request, o, p.ours)
 			switch {

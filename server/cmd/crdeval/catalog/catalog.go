@@ -98,7 +98,7 @@ func (c *Catalog) add(d *engine.Definition, existing *engine.Existing) *CRD {
 	var group []kubeserver.CRDStatus
 	for name, of := range c.named {
 		if of.Definition.Group() == d.Group() {
-			names := of.Definition.DesiredStatus()
+			names := kubeserver.DesiredStatusOf(of.Definition)
 			group = append(group, kubeserver.CRDStatus{
 				Name: name, Created: of.created, Desired: names, Status: names.AddStoredVersion(of.Existing.Status),
 			})

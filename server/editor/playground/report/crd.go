@@ -16,7 +16,7 @@ func (c *compiled) describe() {
 	c.crd = &CRD{
 		Accepted: r.Accepted, Name: r.Name, Group: r.Group, Kind: r.Kind, Plural: r.Plural, Versions: []Version{},
 		Rules:       []Rule{},
-		LowestMinor: r.LowestMinor, LowestMinorBecause: r.LowestMinorBecause,
+		LowestMinor: minorOf(r.LowestKubernetes), LowestMinorBecause: r.LowestKubernetesReason,
 	}
 	if r.Rejection != nil {
 		c.crd.Message = r.Rejection.Message

@@ -3,6 +3,8 @@ package report
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -34,13 +36,19 @@ type compiled struct {
 	crd        *CRD
 }
 
-// minors are the Kubernetes minor versions from engine.OldestMinor to engine.LatestMinor.
+// minors are those of engine.KubernetesVersions.
 var minors = func() (list []int) {
-	for minor := engine.OldestMinor; minor <= engine.LatestMinor; minor++ {
-		list = append(list, minor)
+	for _, version := range engine.KubernetesVersions() {
+		list = append(list, minorOf(version))
 	}
 	return list
 }()
+
+// minorOf returns 34 for "1.34", and 0 for "".
+func minorOf(version string) int {
+	minor, _ := strconv.Atoi(strings.TrimPrefix(version, "1."))
+	return minor
+}
 
 // Evaluate returns the Report of an Input. If a document cannot be evaluated, or the evaluation panics, Report.Errors
 // has the reason.
