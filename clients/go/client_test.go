@@ -384,37 +384,6 @@ func counter(rest string) []byte {
 	return []byte(`{"apiVersion":"example.com/v1","kind":"Counter","metadata":{"name":"a","resourceVersion":"1"},` + rest + `}`)
 }
 
-// TestValidateWrites checks transition rules, and that unchanged violations are ratcheted.
-func TestValidateWrites(t *testing.T) {
-	c, _ := dial(t, serve(t))
-	if _, err := c.RegisterCRD(t.Context(), []byte(counting)); err != nil {
-		t.Fatal(err)
-	}
-	results, err := c.ValidateItems(t.Context(), []*crdevalv1.WriteItem{
-		crdeval.Update(counter(`"spec":{"limit":200}`), counter(`"spec":{"limit":200,"step":2}`)),
-		crdeval.Update(counter(`"spec":{"limit":200}`), counter(`"spec":{"limit":300}`)),
-		crdeval.Update(counter(`"status":{"count":5}`), counter(`"status":{"count":4}`)),
-		crdeval.UpdateSubresource("status", counter(`"status":{"count":5}`), counter(`"status":{"count":4}`)),
-		{},
-	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, want := range []struct {
-		allowed   bool
-		ratcheted int
-		text      string
-	}{{true, 1, ""}, {false, 0, "less than or equal to 100"}, {true, 0, ""}, {false, 0, "it never goes back"}, {false, 0, ""}} {
-		r := results[i]
-		if r.Allowed() != want.allowed || len(r.Verdict.GetRatcheted()) != want.ratcheted || !strings.Contains(r.Verdict.GetRejection().GetMessage(), want.text) {
-			t.Errorf("%d: %v", i, r)
-		}
-	}
-	if status.Code(results[4].Err) != codes.InvalidArgument {
-		t.Errorf("a status update of nothing: %v", results[4])
-	}
-}
-
 // TestTransform checks Prune, Default, Read and Convert.
 func TestTransform(t *testing.T) {
 	c, _ := dial(t, serve(t, "--max-batch-items=2"))
