@@ -27,8 +27,9 @@ func JSONPatch(from, to []byte) (patch []byte, err error) {
 			d := differ{from: a.doc, to: b.doc, had: a.doc.Finder(), has: b.doc.Finder()}
 			d.members(a.node, b.node, unlimited)
 			if len(d.out) > 0 {
-				patch = append(d.out, ']')
+				d.out = append(d.out, ']')
 			}
+			patch = d.out
 			return nil
 		})
 	})
