@@ -11,20 +11,20 @@ import (
 	"syscall/js"
 
 	"github.com/crdeval/crdeval/engine/host"
-	"github.com/crdeval/crdeval/server/editor/playground/report"
+	"github.com/crdeval/crdeval/server/editor/playground/page"
 )
 
 func main() {
 	// WebAssembly has one thread, and Go does not preempt a goroutine there. Timers, and with them deadlines, run only if
 	// the evaluation yields.
 	ctx := host.WithHooks(context.Background(), &host.Hooks{Checkpoint: runtime.Gosched})
-	evaluator := new(report.Evaluator)
+	evaluator := new(page.Evaluator)
 	js.Global().Set("crdeval", map[string]any{
-		"evaluate": call(func(in report.Input) any { return evaluator.Evaluate(ctx, in) }),
-		"explain":  call(func(in report.ExplainInput) any { return evaluator.Explain(ctx, in) }),
-		"complete": call(func(in report.CursorInput) any { return evaluator.Complete(ctx, in) }),
-		"hover":    call(func(in report.CursorInput) any { return evaluator.Hover(ctx, in) }),
-		"examples": call(func(struct{}) any { return report.Examples() }),
+		"evaluate": call(func(in page.Input) any { return evaluator.Evaluate(ctx, in) }),
+		"explain":  call(func(in page.ExplainInput) any { return evaluator.Explain(ctx, in) }),
+		"complete": call(func(in page.CursorInput) any { return evaluator.Complete(ctx, in) }),
+		"hover":    call(func(in page.CursorInput) any { return evaluator.Hover(ctx, in) }),
+		"examples": call(func(struct{}) any { return page.Examples() }),
 	})
 	select {}
 }

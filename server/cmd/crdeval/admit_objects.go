@@ -12,7 +12,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
-	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/output"
 )
 
 // objectsPrinter prints the admitted objects at the end of the run, as YAML or as tables. It prints everything else on
@@ -53,7 +53,7 @@ func (p *objectsPrinter) close(t *tally) (err error) {
 		if stored := o.verdict().StoredObject; p.command.Output == "stored" && stored != nil {
 			object = stored
 		}
-		text, err := report.YAML(object)
+		text, err := output.YAML(object)
 		if err != nil {
 			return fmt.Errorf("%s: %w", where(o.write.Manifest), err)
 		}

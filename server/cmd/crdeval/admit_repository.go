@@ -11,7 +11,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/input"
-	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/output"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/repository"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/terminal"
 )
@@ -112,14 +112,14 @@ func (a *admission) reportDeleted(env environment) error {
 		}
 		const text = "the file was deleted: the objects of its CRDs are not checked"
 		name := strings.TrimPrefix(f.Path, a.base.path("")+"/")
-		p := report.New(env.stdout, a.command.Output, program("admit"))
+		p := output.New(env.stdout, a.command.Output, program("admit"))
 		if p == nil || a.command.Output != "github" {
 			fmt.Fprintf(env.stderr, "warning: %s: %s\n", terminal.OneLine(name), text)
 			continue
 		}
-		problem := report.Problem{File: filepath.Join(a.base.root, filepath.FromSlash(name)), Level: report.LevelWarning,
-			Document: gone[0].Name, Kind: report.NotChecked, Text: text}
-		if err := p.Add(&report.Result{Problems: []report.Problem{problem}}); err != nil {
+		problem := output.Problem{File: filepath.Join(a.base.root, filepath.FromSlash(name)), Level: output.LevelWarning,
+			Document: gone[0].Name, Kind: output.NotChecked, Text: text}
+		if err := p.Add(&output.Result{Problems: []output.Problem{problem}}); err != nil {
 			return err
 		}
 	}

@@ -79,7 +79,7 @@ func (c *admitCommand) admit(ctx context.Context, env environment) error {
 		fmt.Fprintf(env.stderr, "warning: --old %s has no object with a name: all writes are creations\n",
 			terminal.OneLine(strings.Join(c.Old, ", ")))
 	}
-	meter := terminal.NewMeter(c.Progress, unescaped(env.stderr), len(a.writes))
+	meter := terminal.NewMeter(c.Progress, terminal.Unescaped(env.stderr), len(a.writes))
 	env.stdout = meter.Above(env.stdout)
 	out := c.printer(ctx, env, a)
 	for f := range slices.Values(a.total.unreadable) {

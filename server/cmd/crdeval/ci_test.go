@@ -18,7 +18,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/crdeval/crdeval/engine/testenv"
-	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/output"
 )
 
 // TestCI runs the scripts in testdata/ci.
@@ -194,14 +194,14 @@ func sarifSchemaOf(t *testing.T) *jsonschema.Schema {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if id := document.(map[string]any)["id"]; id != report.SARIFSchema {
-		t.Fatalf("the schema has the id %v, but logs name %s", id, report.SARIFSchema)
+	if id := document.(map[string]any)["id"]; id != output.SARIFSchema {
+		t.Fatalf("the schema has the id %v, but logs name %s", id, output.SARIFSchema)
 	}
 	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource(report.SARIFSchema, document); err != nil {
+	if err := compiler.AddResource(output.SARIFSchema, document); err != nil {
 		t.Fatal(err)
 	}
-	schema, err := compiler.Compile(report.SARIFSchema)
+	schema, err := compiler.Compile(output.SARIFSchema)
 	if err != nil {
 		t.Fatal(err)
 	}

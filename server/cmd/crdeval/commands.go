@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/crdeval/crdeval/server/app"
-	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/output"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/terminal"
 	"github.com/crdeval/crdeval/server/commandline"
 	"github.com/crdeval/crdeval/server/memory"
@@ -67,8 +67,8 @@ type command interface {
 // invocation is one run of the program.
 type invocation struct {
 	env  environment
-	out  *countingWriter // the stdout of env
-	errs *escapeWriter   // the stderr of env, with escapes
+	out  *countingWriter        // the stdout of env
+	errs *terminal.EscapeWriter // the stderr of env, with escapes
 }
 
 // declare gives a cobra command the settings of a command. The cobra command runs it.
@@ -100,7 +100,7 @@ func (i *invocation) run(ctx context.Context, c *cobra.Command, does command) er
 		defer colors.Flush()
 	}
 	if escape := escapeOf(c.Name(), outputOf(c)); escape != nil {
-		stdout := &escapeWriter{Writer: i.out, escape: escape}
+		stdout := &terminal.EscapeWriter{Writer: i.out, Escape: escape}
 		defer stdout.Flush()
 		env.stdout = stdout
 	}
@@ -126,10 +126,24 @@ func (i *invocation) reportFailure(c *cobra.Command, err error) {
 	if escape == nil || errors.As(err, new(incompleteError)) {
 		return
 	}
-	w := &escapeWriter{Writer: i.out, escape: escape}
+	w := &terminal.EscapeWriter{Writer: i.out, Escape: escape}
 	defer w.Flush()
-	p := report.New(w, format, program(c.Name()))
+	p := output.New(w, format, program(c.Name()))
 	if p != nil && (i.out.n == 0 || format == "github") { // else the report is complete
-		_ = p.Close(&report.Run{Failure: err})
+		_ = p.Close(&output.Run{Failure: err})
 	}
+}
+
+// escapeOf returns how the output of a command is escaped. nil: the command prints no text of manifests.
+func escapeOf(command, format string) func(string) string {
+	switch {
+	case command == "openapi", format == "json", format == "sarif", command == "migrate":
+		return terminal.PrintableJSON
+	case format == "github": // its lines are commands
+		return terminal.Printable
+	case command == "admit", command == "check", command == "convert", command == "crds", command == "diff",
+		command == "discover", command == "explain", command == "generate", command == "test":
+		return terminal.PrintableLines
+	}
+	return nil
 }

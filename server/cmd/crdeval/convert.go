@@ -14,7 +14,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/input"
-	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/output"
 )
 
 type convertCommand struct {
@@ -191,7 +191,7 @@ func (c *convertCommand) format(object []byte, first bool) ([]byte, error) {
 		err := json.Compact(&b, object)
 		return append(b.Bytes(), '\n'), err
 	}
-	text, err := report.YAML(object)
+	text, err := output.YAML(object)
 	if !first {
 		text = append([]byte("---\n"), text...)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/input"
-	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/output"
 )
 
 // lawFlags say how --check tests the laws.
@@ -152,7 +152,7 @@ func (c *convertCommand) runCheck(ctx context.Context, env environment) error {
 		}
 	}
 	failed, broken := 0, false
-	out := report.New(env.stdout, c.Output, program("convert"))
+	out := output.New(env.stdout, c.Output, program("convert"))
 	for _, s := range rules {
 		r := &rulesReport{documentID: documentIDOf(s), Line: s.Line(), Name: s.CRD, source: s}
 		switch crd := l.catalog.Named(r.Name); {
@@ -185,7 +185,7 @@ func (c *convertCommand) runCheck(ctx context.Context, env environment) error {
 		}
 	}
 	if out != nil {
-		if err := out.Close(&report.Run{Counts: "conversion rules of " + counted(len(rules), "CRD"),
+		if err := out.Close(&output.Run{Counts: "conversion rules of " + counted(len(rules), "CRD"),
 			Errors: failed}); err != nil {
 			return err
 		}
@@ -248,22 +248,22 @@ func (r *rulesReport) take(report *convert.Report) {
 }
 
 // result returns the result for reports of CI systems.
-func (r *rulesReport) result() *report.Result {
-	of := &report.Result{File: r.File, Line: r.Line, Name: r.Name, Class: report.ConversionRules, Error: r.Error,
+func (r *rulesReport) result() *output.Result {
+	of := &output.Result{File: r.File, Line: r.Line, Name: r.Name, Class: output.ConversionRules, Error: r.Error,
 		Failed: !r.Accepted, Message: "the conversion rules of " + r.Name + " are rejected", Reason: "Invalid"}
 	add := func(line, column int, kind, pointer, text string) {
-		of.Problems = append(of.Problems, report.Problem{File: r.File, Line: cmp.Or(line, r.Line), Column: column,
-			Level: report.LevelError, Kind: kind, Document: r.Name, Text: text, Pointer: pointer})
+		of.Problems = append(of.Problems, output.Problem{File: r.File, Line: cmp.Or(line, r.Line), Column: column,
+			Level: output.LevelError, Kind: kind, Document: r.Name, Text: text, Pointer: pointer})
 	}
 	if r.Error != "" {
-		add(r.Line, 0, report.NotChecked, "", r.Error)
+		add(r.Line, 0, output.NotChecked, "", r.Error)
 	}
 	for _, v := range r.Violations {
-		add(v.Line, v.Column, report.ConversionRules, v.Pointer, v.Field+": "+v.Message)
+		add(v.Line, v.Column, output.ConversionRules, v.Pointer, v.Field+": "+v.Message)
 	}
 	for i := range r.Laws {
 		if l := &r.Laws[i]; l.Counterexample != nil && !l.Excepted {
-			add(r.Line, 0, report.ConversionRules, "", fmt.Sprintf("the law %q does not hold from %s to %s. %s Object: %s",
+			add(r.Line, 0, output.ConversionRules, "", fmt.Sprintf("the law %q does not hold from %s to %s. %s Object: %s",
 				l.Law, l.From, l.To, l.Counterexample.Text, l.Counterexample.Object))
 		}
 	}
@@ -348,7 +348,7 @@ func (l *lawLine) print(b *bytes.Buffer) {
 		if part.json == nil {
 			continue
 		}
-		text, err := report.YAML(part.json)
+		text, err := output.YAML(part.json)
 		if err != nil {
 			text = part.json
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/input"
-	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/output"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/terminal"
 )
 
@@ -74,7 +74,7 @@ func (c *diffCommand) Run(ctx context.Context, env environment) error {
 		return err
 	}
 	worst, failed := compatible, 0
-	out := report.New(env.stdout, c.Output, program("diff"))
+	out := output.New(env.stdout, c.Output, program("diff"))
 	for _, d := range compared {
 		switch {
 		case c.Output == "json":
@@ -98,7 +98,7 @@ func (c *diffCommand) Run(ctx context.Context, env environment) error {
 		worst = max(worst, d.worst())
 	}
 	if out != nil {
-		if err := out.Close(&report.Run{Counts: counted(len(compared), "CRD") + ": " + classNames[worst],
+		if err := out.Close(&output.Run{Counts: counted(len(compared), "CRD") + ": " + classNames[worst],
 			Errors: failed}); err != nil {
 			return err
 		}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
-	"github.com/crdeval/crdeval/server/editor/playground/report"
+	"github.com/crdeval/crdeval/server/editor/playground/page"
 )
 
 // admitDoor is crdeval admit, or crdeval check for a CRD. It reads SARIF, and checks that the text has the same findings.
@@ -221,12 +221,12 @@ func lspDoor(t *testing.T, c *doorCase) (list []doorFinding) {
 // playgroundDoor is the report of the playground.
 func playgroundDoor(t *testing.T, c *doorCase) (list []doorFinding) {
 	t.Helper()
-	in := report.Input{CRD: c.files[c.object]}
+	in := page.Input{CRD: c.files[c.object]}
 	if !c.isCRD {
-		in = report.Input{CRD: c.files[c.crdFiles()[0]], Object: c.files[c.object]}
+		in = page.Input{CRD: c.files[c.crdFiles()[0]], Object: c.files[c.object]}
 	}
-	r := new(report.Evaluator).Evaluate(t.Context(), in)
-	place := func(r *report.Range) string {
+	r := new(page.Evaluator).Evaluate(t.Context(), in)
+	place := func(r *page.Range) string {
 		if r == nil {
 			return "-"
 		}
@@ -235,7 +235,7 @@ func playgroundDoor(t *testing.T, c *doorCase) (list []doorFinding) {
 	for _, e := range r.Errors {
 		list = append(list, doorFinding{severity: "error", place: place(e.Range), text: e.Message})
 	}
-	violations, warnings := []report.Violation(nil), []report.Warning(nil)
+	violations, warnings := []page.Violation(nil), []page.Warning(nil)
 	switch {
 	case c.isCRD && r.CRD != nil:
 		violations, warnings = r.CRD.Violations, r.CRD.Warnings

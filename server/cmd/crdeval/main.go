@@ -2,10 +2,10 @@
 // a service.
 //
 // Each command has a file of its name, which declares its flags, its help and what it does. commands.go lists and runs
-// them with cobra. evaluator.go has the interface of what evaluates for admit; registrar.go,
-// publisher.go, transformer.go, comparer.go and test_evaluator.go have those for the other commands. Each is implemented
-// with the engine, and for --server in a file of its own. Package catalog has the CRDs of a run. service.go connects to
-// the service of --server. results.go has the results that package report prints, escape.go escapes everything that
+// them with cobra. evaluator.go has the interface of what evaluates for admit; registrar.go, publisher.go,
+// transformer.go, comparer.go and test_evaluator.go have those for the other commands. Each is implemented with the
+// engine, and for --server in a file of its own. Package catalog has the CRDs of a run. service.go connects to the
+// service of --server. results.go has the results that package output prints, package terminal escapes everything that
 // commands print, and lsp.go has the settings of the language server. Package input reads the files of commands.
 package main
 
@@ -97,7 +97,7 @@ func programOf(path string) string {
 func run(ctx context.Context, args []string, env environment) (code int) {
 	i := &invocation{env: env, out: &countingWriter{Writer: env.stdout}}
 	i.env.stdout = i.out
-	errs := &escapeWriter{Writer: env.stderr, escape: terminal.PrintableLines}
+	errs := &terminal.EscapeWriter{Writer: env.stderr, Escape: terminal.PrintableLines}
 	defer errs.Flush()
 	i.errs = errs
 	command, err := commandline.Execute(ctx, newRoot(i), args, i.out, errs)

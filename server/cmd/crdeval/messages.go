@@ -11,7 +11,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/output"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/terminal"
 	"github.com/crdeval/crdeval/server/gateway"
 )
@@ -84,7 +84,7 @@ func toDocument(d engine.Document) *crdevalv1.Document {
 }
 
 // printable replaces control characters, which come from manifests and could steer a terminal.
-func printable(text []byte) []byte { return report.Printable(text) }
+func printable(text []byte) []byte { return output.Printable(text) }
 
 // counted returns the number with the noun in singular or plural.
-func counted(n int, noun string) string { return report.Counted(n, noun) }
+func counted(n int, noun string) string { return output.Counted(n, noun) }

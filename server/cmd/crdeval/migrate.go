@@ -104,7 +104,7 @@ type migration struct {
 // Run migrates the objects of files or of a cluster.
 func (c *migrateCommand) Run(ctx context.Context, env environment) error {
 	m := &migration{migrateCommand: c, env: env, kinds: map[groupKind]storage{}, paths: map[[16]byte]struct{}{},
-		meter: terminal.NewMeter(c.Progress, unescaped(env.stderr), 0)}
+		meter: terminal.NewMeter(c.Progress, terminal.Unescaped(env.stderr), 0)}
 	crds, rules, err := env.files(c.Recursive).CRDsAndRules(ctx, c.CRDs...)
 	if err != nil {
 		return err

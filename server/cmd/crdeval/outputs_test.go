@@ -12,7 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/output"
 )
 
 // hostile are texts that must not reach an output as they are.
@@ -200,7 +200,7 @@ func FuzzOutputs(f *testing.F) {
 // TestYAMLOutput checks that an object that cannot be printed as it is keeps its values.
 func TestYAMLOutput(t *testing.T) {
 	const object = `{"a":"\u202e::x","b":"x\n::error::y\n"}`
-	text, err := report.YAML([]byte(object))
+	text, err := output.YAML([]byte(object))
 	var got, want any
 	if err == nil {
 		err = json.Unmarshal(text, &got)
@@ -208,7 +208,7 @@ func TestYAMLOutput(t *testing.T) {
 	if _ = json.Unmarshal([]byte(object), &want); err != nil || got == nil || !equalJSON(got, want) {
 		t.Errorf("%v: %s", err, text)
 	}
-	checkOutput(t, "report.YAML", string(text))
+	checkOutput(t, "output.YAML", string(text))
 }
 
 func equalJSON(a, b any) bool {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/workspace"
-	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/output"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/repository"
 )
 
@@ -59,13 +59,13 @@ type printer interface {
 	close(*tally) error
 }
 
-// newPrinter returns the printer of an output that check and admit share, or nil. counts returns the counts of the
+// newPrinter returns the printer of a format that check and admit share, or nil. counts returns the counts of the
 // command. admit is nil for check.
-func newPrinter(w io.Writer, output, command string, admit *admitCommand, counts func(*tally) string) printer {
-	if output == "json" {
+func newPrinter(w io.Writer, format, command string, admit *admitCommand, counts func(*tally) string) printer {
+	if format == "json" {
 		return jsonPrinter{w}
 	}
-	if p := report.New(w, output, program(command)); p != nil {
+	if p := output.New(w, format, program(command)); p != nil {
 		return reportPrinter{p, admit, counts}
 	}
 	return nil
@@ -76,7 +76,7 @@ func withSummary(p printer, file, command string, admit *admitCommand, counts fu
 	if file == "" {
 		return p
 	}
-	return printers{p, reportPrinter{report.NewSummary(file, program(command)), admit, counts}}
+	return printers{p, reportPrinter{output.NewSummary(file, program(command)), admit, counts}}
 }
 
 // printers prints each result with several printers.

@@ -6,22 +6,22 @@ import (
 
 	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/output"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/repository"
 	"github.com/crdeval/crdeval/server/editor/diagnosis"
 )
 
 // problem is a problem of a report.
-type problem report.Problem
+type problem output.Problem
 
 // violation returns p with the content of a violation.
 func (p problem) violation(v *crdevalv1.Violation) problem {
 	p.Text, p.Hint = violationText(v), v.GetHint().GetText()
 	p.Pointer, p.SchemaPointer = v.GetPointer(), v.GetSchemaPointer()
 	p.Rule = v.GetRule().GetRule()
-	p.Kind = cmp.Or(v.GetType(), report.InternalError)
+	p.Kind = cmp.Or(v.GetType(), output.InternalError)
 	if v.GetRule() != nil {
-		p.Kind = report.Rule
+		p.Kind = output.Rule
 	}
 	return p
 }
@@ -35,19 +35,19 @@ func (p problem) position(at *crdevalv1.Position) problem {
 }
 
 // with returns p with a level, kind and text.
-func (p problem) with(l report.Level, kind, text string) problem {
+func (p problem) with(l output.Level, kind, text string) problem {
 	p.Level, p.Kind, p.Text = l, kind, text
 	return p
 }
 
 // levels are the levels of findings.
-var levels = map[diagnosis.Severity]report.Level{
-	diagnosis.Error: report.LevelError, diagnosis.Warning: report.LevelWarning, diagnosis.Information: report.LevelNote,
+var levels = map[diagnosis.Severity]output.Level{
+	diagnosis.Error: output.LevelError, diagnosis.Warning: output.LevelWarning, diagnosis.Information: output.LevelNote,
 }
 
 // finding returns p with the content of a finding.
 func (p problem) finding(f *diagnosis.Finding) problem {
-	p = p.with(levels[f.Severity], cmp.Or(f.Type, report.InternalError), f.Text())
+	p = p.with(levels[f.Severity], cmp.Or(f.Type, output.InternalError), f.Text())
 	p.Pointer, p.SchemaPointer, p.Rule = f.Pointer, f.SchemaPointer, f.Rule
 	if f.Hint != nil {
 		p.Hint = f.Hint.Text
@@ -59,20 +59,20 @@ func (p problem) finding(f *diagnosis.Finding) problem {
 }
 
 // problems collects the problems of a document.
-type problems []report.Problem
+type problems []output.Problem
 
-func (list *problems) add(p problem) { *list = append(*list, report.Problem(p)) }
+func (list *problems) add(p problem) { *list = append(*list, output.Problem(p)) }
 
 // result returns the result for a CRD or for conversion rules.
-func (j *crdReport) result() *report.Result {
+func (j *crdReport) result() *output.Result {
 	answer := j.Report.message
-	r := &report.Result{
+	r := &output.Result{
 		File: j.File, Line: cmp.Or(j.Line, j.source.Line()), Name: cmp.Or(j.Name, where(j.source)),
 		Class: workspace.CRDKind, Warnings: strings.Join(warningTexts(answer), "\n"), Skipped: j.Skipped, Error: j.Error,
 		Failed: !j.Accepted, Message: answer.GetRejection().GetMessage(), Reason: answer.GetRejection().GetReason(),
 	}
 	if j.source.Conversion {
-		r.Class, r.Reason = report.ConversionRules, "Invalid"
+		r.Class, r.Reason = output.ConversionRules, "Invalid"
 		r.Message = "the conversion rules of " + j.Name + " are rejected"
 	}
 	if j.Skipped == "" {
@@ -82,12 +82,12 @@ func (j *crdReport) result() *report.Result {
 }
 
 func (j *crdReport) problems(line int) (list problems) {
-	p := problem{File: j.File, Line: line, Level: report.LevelError, Document: cmp.Or(j.Name, titleOf(j.source))}
+	p := problem{File: j.File, Line: line, Level: output.LevelError, Document: cmp.Or(j.Name, titleOf(j.source))}
 	if j.source.Number == 0 { // an unreadable file
 		p.Document = j.File
 	}
 	if j.Error != "" {
-		list.add(p.with(report.LevelError, report.NotChecked, j.Error))
+		list.add(p.with(output.LevelError, output.NotChecked, j.Error))
 		return list
 	}
 	answer := j.Report.message
@@ -96,29 +96,29 @@ func (j *crdReport) problems(line int) (list problems) {
 	}
 	for _, v := range j.Conversion.message.GetViolations() {
 		of := p.position(v.GetPosition()).violation(v)
-		of.Kind = report.ConversionRules
+		of.Kind = output.ConversionRules
 		list.add(of)
 	}
 	for _, text := range j.brokenLaws() {
-		list.add(p.with(report.LevelError, report.ConversionRules, text))
+		list.add(p.with(output.LevelError, output.ConversionRules, text))
 	}
 	if c := j.Names.message; c != nil {
-		list.add(p.with(report.LevelWarning, report.NamesNotAccepted, c.GetReason()+": "+c.GetMessage()))
+		list.add(p.with(output.LevelWarning, output.NamesNotAccepted, c.GetReason()+": "+c.GetMessage()))
 	}
 	for _, w := range answer.GetWarnings() {
-		of := p.position(w.GetPosition()).with(report.LevelWarning, w.GetType(), w.GetText())
+		of := p.position(w.GetPosition()).with(output.LevelWarning, w.GetType(), w.GetText())
 		of.Pointer, of.Hint = w.GetPointer(), w.GetHint().GetText()
 		list.add(of)
 	}
 	for _, v := range answer.GetConversion().GetViolations() {
-		list.add(p.with(report.LevelWarning, report.ConversionRules, unfitRules+violationText(v)))
+		list.add(p.with(output.LevelWarning, output.ConversionRules, unfitRules+violationText(v)))
 	}
 	return list
 }
 
 // result returns the result for an object.
-func (o *outcome) result() *report.Result {
-	r := &report.Result{
+func (o *outcome) result() *output.Result {
+	r := &output.Result{
 		File: o.File, Line: o.onLine(), Name: o.title(), Class: o.Kind, Skipped: o.Skipped, Failed: !o.allowed(),
 	}
 	if err := o.failure(); err != nil {
@@ -146,7 +146,7 @@ func (o *outcome) result() *report.Result {
 }
 
 func (o *outcome) problems() (list problems) {
-	p := problem{File: o.File, Line: o.onLine(), Level: report.LevelError, Document: o.title()}
+	p := problem{File: o.File, Line: o.onLine(), Level: output.LevelError, Document: o.title()}
 	for _, f := range o.findings() {
 		if f.Ratcheted && f.Severity != diagnosis.Warning {
 			continue
@@ -174,7 +174,7 @@ func warningTexts(r *crdevalv1.CrdReport) (texts []string) {
 
 // reportPrinter prints results for a CI system.
 type reportPrinter struct {
-	report.Printer
+	output.Printer
 	command *admitCommand // nil for other commands
 	counts  func(*tally) string
 }
@@ -193,6 +193,6 @@ func (p reportPrinter) object(o *outcome) error {
 func (p reportPrinter) close(t *tally) error { return p.Close(t.run(p.counts(t))) }
 
 // program describes a command to printers of reports.
-func program(command string) report.Program {
-	return report.Program{Title: "crdeval " + command, Version: version, Root: repository.Root()}
+func program(command string) output.Program {
+	return output.Program{Title: "crdeval " + command, Version: version, Root: repository.Root()}
 }

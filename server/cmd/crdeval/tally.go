@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/workspace"
-	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/output"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/terminal"
 )
 
@@ -329,10 +329,10 @@ func (t *tally) summary() summary {
 }
 
 // run returns what printers of reports print after the results.
-func (t *tally) run(counts string) *report.Run {
+func (t *tally) run(counts string) *output.Run {
 	missing, _ := t.missing()
 	if t.allowMissing {
 		missing = t.withoutVersion
 	}
-	return &report.Run{Counts: counts, Skipped: t.files, Errors: t.errors() + missing}
+	return &output.Run{Counts: counts, Skipped: t.files, Errors: t.errors() + missing}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/suite"
 	"github.com/crdeval/crdeval/engine/suite/mutation"
-	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/output"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/terminal"
 )
 
@@ -52,7 +52,7 @@ func (c *testCommand) runMutants(
 		Time: c.MutateTime, Tries: c.MutateTries,
 		Progress: func(done, all int) {
 			if progress == nil {
-				progress = terminal.NewMeter("auto", unescaped(env.stderr), all)
+				progress = terminal.NewMeter("auto", terminal.Unescaped(env.stderr), all)
 			}
 			progress.Update(func() string { return fmt.Sprintf("%d of %d mutants", done, all) })
 		}})
@@ -65,7 +65,7 @@ func (c *testCommand) runMutants(
 	if err != nil || c.Summary == "" {
 		return mutants, err
 	}
-	return mutants, report.AppendSummary(c.Summary, string(printable([]byte(mutants.Markdown()))))
+	return mutants, output.AppendSummary(c.Summary, string(printable([]byte(mutants.Markdown()))))
 }
 
 // lowScore returns the message for a score that is too low, "" otherwise.

@@ -36,7 +36,7 @@ func (w *watchFlags) repeat(ctx context.Context, env environment, once func(envi
 	env.opened = files.Add
 	for first := true; ; first = false {
 		if !first && terminal.IsTerminal(env.stdout) {
-			fmt.Fprint(unescaped(env.stdout), "\033[H\033[2J")
+			fmt.Fprint(terminal.Unescaped(env.stdout), "\033[H\033[2J")
 		}
 		err := once(env)
 		if ctx.Err() != nil {

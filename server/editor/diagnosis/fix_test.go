@@ -20,7 +20,7 @@ func documentOf(t *testing.T, text string, item, budget int) *Document {
 }
 
 // TestChange checks which values are offered, and that edits do not change other values. The tests of
-// server/editor/playground/report and server/editor/lsp apply fixes of real violations.
+// server/editor/playground/page and server/editor/lsp apply fixes of real violations.
 func TestChange(t *testing.T) {
 	one := []json.RawMessage{json.RawMessage(`"b"`), json.RawMessage(`"b"`)}
 	for name, tc := range map[string]struct {

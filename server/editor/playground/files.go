@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/crdeval/crdeval/server/editor/playground/report"
+	"github.com/crdeval/crdeval/server/editor/playground/page"
 )
 
 // dist has the built page, or only a placeholder.
@@ -57,7 +57,7 @@ func readFiles(from fs.FS) (map[string]*file, error) {
 	if files[index] == nil {
 		return nil, ErrNotBuilt
 	}
-	examples, err := encode(report.Examples())
+	examples, err := encode(page.Examples())
 	if err != nil {
 		return nil, err
 	}

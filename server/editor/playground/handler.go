@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/crdeval/crdeval/server/editor/playground/report"
+	"github.com/crdeval/crdeval/server/editor/playground/page"
 )
 
 // Call evaluates a body, see Evaluate, Explain, Complete and Hover.
@@ -71,13 +71,13 @@ func (h *handler) call(w http.ResponseWriter, r *http.Request, call Call) {
 		writeError(w, http.StatusUnsupportedMediaType, "the Content-Type is not application/json")
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, report.MaxRequestBytes))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, page.MaxRequestBytes))
 	if err != nil {
 		code := http.StatusBadRequest
 		switch {
 		case errors.As(err, new(*http.MaxBytesError)):
 			code = http.StatusRequestEntityTooLarge
-			err = fmt.Errorf("the body exceeds the limit of %d bytes: use smaller documents", report.MaxRequestBytes)
+			err = fmt.Errorf("the body exceeds the limit of %d bytes: use smaller documents", page.MaxRequestBytes)
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			code = http.StatusRequestTimeout
 			err = errors.New("the body arrived too slowly: send it again over a faster connection")

@@ -11,11 +11,11 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/crdeval/crdeval/server/editor/playground/report"
+	"github.com/crdeval/crdeval/server/editor/playground/page"
 )
 
-// page is a small page, because npm builds the real one.
-func page(t *testing.T) *Playground {
+// newPage returns a small page, because npm builds the real one.
+func newPage(t *testing.T) *Playground {
 	t.Helper()
 	p, err := From(fstest.MapFS{
 		"web/dist/index.html": {Data: []byte("<!doctype html><title>t</title>")},
@@ -46,7 +46,7 @@ func send(h http.Handler, method, path, body string, headers ...string) *http.Re
 }
 
 func TestFiles(t *testing.T) {
-	h := page(t).Handler()
+	h := newPage(t).Handler()
 	for path, kind := range map[string]string{
 		"/": "text/html; charset=utf-8", "/index.html": "text/html; charset=utf-8", "/app.js": "text/javascript; charset=utf-8",
 		"/examples": "application/json",
@@ -86,7 +86,7 @@ func TestFiles(t *testing.T) {
 }
 
 func TestCalls(t *testing.T) {
-	h := page(t).Handler()
+	h := newPage(t).Handler()
 	for _, c := range []struct {
 		method, path, kind, body string
 		code                     int
@@ -105,7 +105,7 @@ func TestCalls(t *testing.T) {
 		{"POST", "/evaluate", "application/json", `{} {}`, 400, "text after the JSON value"},
 		{"POST", "/evaluate", "application/json", ``, 400, "EOF"},
 		{"POST", "/evaluate", "text/plain", `{}`, 415, "application/json"},
-		{"POST", "/evaluate", "application/json", strings.Repeat(" ", report.MaxRequestBytes+1), 413, "exceeds the limit"},
+		{"POST", "/evaluate", "application/json", strings.Repeat(" ", page.MaxRequestBytes+1), 413, "exceeds the limit"},
 		{"GET", "/evaluate", "", "", 405, "use POST"},
 		{"POST", "/app.js", "application/json", "", 405, "use GET, HEAD"},
 		{"GET", "/../secret", "", "", 404, "no page"},

@@ -13,13 +13,13 @@ import (
 	"io"
 	"io/fs"
 
-	"github.com/crdeval/crdeval/server/editor/playground/report"
+	"github.com/crdeval/crdeval/server/editor/playground/page"
 )
 
 // Playground has the files of the page, and evaluates documents. It is safe for concurrent use.
 type Playground struct {
 	files     map[string]*file
-	evaluator report.Evaluator
+	evaluator page.Evaluator
 }
 
 // ErrNotBuilt is the error of New if the page was not built before the binary.
@@ -45,36 +45,36 @@ func (e *RequestError) Error() string {
 	return "the request body is invalid: " + e.Err.Error()
 }
 
-// Evaluate takes a report.Input and returns a report.Report, both as JSON. The error is a *RequestError.
+// Evaluate takes a page.Input and returns a page.Report, both as JSON. The error is a *RequestError.
 func (p *Playground) Evaluate(ctx context.Context, body []byte) ([]byte, error) {
-	var in report.Input
+	var in page.Input
 	if err := decode(body, &in); err != nil {
 		return nil, err
 	}
 	return encode(p.evaluator.Evaluate(ctx, in))
 }
 
-// Explain takes a report.ExplainInput and returns a report.Explanation, both as JSON. The error is a *RequestError.
+// Explain takes a page.ExplainInput and returns a page.Explanation, both as JSON. The error is a *RequestError.
 func (p *Playground) Explain(ctx context.Context, body []byte) ([]byte, error) {
-	var in report.ExplainInput
+	var in page.ExplainInput
 	if err := decode(body, &in); err != nil {
 		return nil, err
 	}
 	return encode(p.evaluator.Explain(ctx, in))
 }
 
-// Complete takes a report.CursorInput and returns report.Completions, both as JSON. The error is a *RequestError.
+// Complete takes a page.CursorInput and returns page.Completions, both as JSON. The error is a *RequestError.
 func (p *Playground) Complete(ctx context.Context, body []byte) ([]byte, error) {
-	var in report.CursorInput
+	var in page.CursorInput
 	if err := decode(body, &in); err != nil {
 		return nil, err
 	}
 	return encode(p.evaluator.Complete(ctx, in))
 }
 
-// Hover takes a report.CursorInput and returns a report.Hover, both as JSON. The error is a *RequestError.
+// Hover takes a page.CursorInput and returns a page.Hover, both as JSON. The error is a *RequestError.
 func (p *Playground) Hover(ctx context.Context, body []byte) ([]byte, error) {
-	var in report.CursorInput
+	var in page.CursorInput
 	if err := decode(body, &in); err != nil {
 		return nil, err
 	}
@@ -82,8 +82,8 @@ func (p *Playground) Hover(ctx context.Context, body []byte) ([]byte, error) {
 }
 
 func decode(body []byte, into any) error {
-	if len(body) > report.MaxRequestBytes {
-		return &RequestError{fmt.Errorf("%d bytes exceed the limit of %d bytes", len(body), report.MaxRequestBytes)}
+	if len(body) > page.MaxRequestBytes {
+		return &RequestError{fmt.Errorf("%d bytes exceed the limit of %d bytes", len(body), page.MaxRequestBytes)}
 	}
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()

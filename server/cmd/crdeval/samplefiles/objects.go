@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/suite"
-	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/output"
 )
 
 // Objects writes each object as a YAML document. The old object of an update comes before it, or is in the
@@ -74,14 +74,14 @@ func describe(x *suite.Sample) string {
 
 // documentOf returns an object as a YAML document with a comment.
 func documentOf(object []byte, comment string) ([]byte, error) {
-	text, err := report.YAML(object)
+	text, err := output.YAML(object)
 	if err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
 	b.WriteString("---\n")
 	for line := range strings.SplitSeq(comment, "\n") {
-		fmt.Fprintf(&b, "# %s\n", report.Printable([]byte(line)))
+		fmt.Fprintf(&b, "# %s\n", output.Printable([]byte(line)))
 	}
 	b.Write(text)
 	return b.Bytes(), nil

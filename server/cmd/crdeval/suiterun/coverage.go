@@ -10,7 +10,7 @@ import (
 	"github.com/crdeval/crdeval/engine/rules"
 	"github.com/crdeval/crdeval/engine/suite/mutation"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/output"
 )
 
 // Coverage counts the outcomes of the rules of all CRDs of a run, and the uses of their schemas. A nil Coverage counts
@@ -168,7 +168,7 @@ func (c *Coverage) text() string {
 		if len(v.Rules) > 0 {
 			lines = append(lines,
 				fmt.Sprintf("coverage of %s %s: %s: %d covered, %d never evaluated, %d never failed, %d never passed",
-					v.CRD, v.Version, report.Counted(len(v.Rules), "rule"), counts[""], counts["never evaluated"],
+					v.CRD, v.Version, output.Counted(len(v.Rules), "rule"), counts[""], counts["never evaluated"],
 					counts["never failed"], counts["never passed"]))
 		}
 		lines = append(lines, rules...)
@@ -178,7 +178,7 @@ func (c *Coverage) text() string {
 	}
 	if c.omitted > 0 {
 		lines = append(lines, fmt.Sprintf("coverage: %s of rules were not counted: too many values in an object",
-			report.Counted(c.omitted, "evaluation")))
+			output.Counted(c.omitted, "evaluation")))
 	}
 	return strings.Join(lines, "\n")
 }

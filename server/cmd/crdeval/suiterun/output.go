@@ -10,7 +10,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/suite"
 	"github.com/crdeval/crdeval/engine/suite/mutation"
-	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/output"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/terminal"
 )
 
@@ -24,14 +24,14 @@ type Printer interface {
 
 // NewPrinter returns the printer of a format: text, json, or a format of package report. If verbose is true, text also
 // has the tests that passed.
-func NewPrinter(w io.Writer, format string, verbose bool, of report.Program) Printer {
+func NewPrinter(w io.Writer, format string, verbose bool, of output.Program) Printer {
 	switch format {
 	case "json":
 		return &jsonPrinter{w: w}
 	case "text":
 		return &textPrinter{w: w, verbose: verbose}
 	}
-	return reportPrinter{report.New(w, format, of)}
+	return reportPrinter{output.New(w, format, of)}
 }
 
 // textPrinter prints the tests that failed as text.
@@ -50,7 +50,7 @@ func title(r *suite.Result) string {
 }
 
 func (p *textPrinter) print(format string, args ...any) {
-	_, _ = p.w.Write(report.Printable(fmt.Appendf(nil, format+"\n", args...)))
+	_, _ = p.w.Write(output.Printable(fmt.Appendf(nil, format+"\n", args...)))
 }
 
 func (p *textPrinter) Result(r *suite.Result) {
@@ -76,13 +76,13 @@ func (p *textPrinter) Note(text string) { p.print("%s", text) }
 
 // counts returns the numbers of tests by their result.
 func (r *Results) counts() string {
-	text := fmt.Sprintf("%s, %s: %d passed, %d failed", report.Counted(r.Suites, "suite"),
-		report.Counted(r.Total.Tests, "test"), r.Total.Passed, r.Total.Failed)
+	text := fmt.Sprintf("%s, %s: %d passed, %d failed", output.Counted(r.Suites, "suite"),
+		output.Counted(r.Total.Tests, "test"), r.Total.Passed, r.Total.Failed)
 	if n := r.Errors(); n > 0 {
-		text += ", " + report.Counted(n, "error")
+		text += ", " + output.Counted(n, "error")
 	}
 	if n := r.Total.OlderTexts; n > 0 {
-		text += fmt.Sprintf("; %s with values in the text of an older Kubernetes", report.Counted(n, "expected error"))
+		text += fmt.Sprintf("; %s with values in the text of an older Kubernetes", output.Counted(n, "expected error"))
 	}
 	return text
 }
@@ -125,21 +125,21 @@ func (p *jsonPrinter) Close(r *Results) error {
 }
 
 // reportPrinter prints a report for a CI system: a result for each test.
-type reportPrinter struct{ report.Printer }
+type reportPrinter struct{ output.Printer }
 
 func (p reportPrinter) Result(r *suite.Result) {
-	of := &report.Result{File: r.File, Line: r.Line, Name: cmp.Or(r.Name, r.File), Class: r.CRD, Error: r.Error}
+	of := &output.Result{File: r.File, Line: r.Line, Name: cmp.Or(r.Name, r.File), Class: r.CRD, Error: r.Error}
 	add := func(line int, kind, text string) {
-		of.Problems = append(of.Problems, report.Problem{File: r.File, Line: cmp.Or(line, r.Line), Level: report.LevelError,
+		of.Problems = append(of.Problems, output.Problem{File: r.File, Line: cmp.Or(line, r.Line), Level: output.LevelError,
 			Kind: kind, Document: of.Name, Text: text})
 	}
 	switch {
 	case r.Error != "":
-		add(r.Line, report.NotChecked, r.Error)
+		add(r.Line, output.NotChecked, r.Error)
 	case !r.Passed:
 		of.Failed, of.Reason, of.Message, of.Details = true, "failed", "expected "+r.Failures[0].Expected, r.Text()
 		for _, f := range r.Failures {
-			add(f.Line, report.TestFailed, "expected "+f.Expected+", got "+f.Got)
+			add(f.Line, output.TestFailed, "expected "+f.Expected+", got "+f.Got)
 		}
 	}
 	_ = p.Add(of)
@@ -152,7 +152,7 @@ func (p reportPrinter) Fail(file string, line int, message string) {
 func (p reportPrinter) Note(string) {}
 
 func (p reportPrinter) Close(r *Results) error {
-	return p.Printer.Close(&report.Run{Counts: r.counts(), Errors: r.Errors()})
+	return p.Printer.Close(&output.Run{Counts: r.counts(), Errors: r.Errors()})
 }
 
 // mutantsJSON prints a line for each mutant, and one for the score.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/suite"
 	"github.com/crdeval/crdeval/engine/suite/mutation"
-	"github.com/crdeval/crdeval/server/cmd/crdeval/report"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/output"
 )
 
 // Evaluators evaluates the tests of suites.
@@ -56,7 +56,7 @@ func (r *Runner) File(ctx context.Context, name string, text []byte, ofDirectory
 	case len(bytes.TrimSpace(text)) == 0 && !ofDirectory:
 		r.Fail(&suite.Error{File: name, Message: "the file is empty"})
 	case others > 0 && ofDirectory:
-		r.note(fmt.Sprintf("%s: %s without a suite", name, report.Counted(others, "document")))
+		r.note(fmt.Sprintf("%s: %s without a suite", name, output.Counted(others, "document")))
 	case others > 0:
 		if err := suite.CheckSyntax(name, text); err != nil {
 			r.Fail(err)

@@ -1,5 +1,5 @@
 // Package terminal prints to terminals: the colours of text (color.go), the progress of a long run (meter.go), and texts
-// of manifests without control characters (escape.go).
+// of manifests without control characters (escape.go, escape_writer.go).
 package terminal
 
 import (

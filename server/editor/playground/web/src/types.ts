@@ -1,4 +1,4 @@
-// The JSON types of package server/editor/playground/report, which documents each field.
+// The JSON types of package server/editor/playground/page, which documents each field.
 
 export interface Input {
   crd: string
