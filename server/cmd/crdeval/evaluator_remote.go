@@ -41,22 +41,16 @@ func (e *remoteEvaluator) registered() bool { return true }
 
 // compile has the service check a CRD.
 func (e *remoteEvaluator) compile(ctx context.Context, c *workspace.CRD) *workspace.Compiled {
-	j := newReport(c.Manifest)
-	answer, err := e.Registry().CheckCrd(ctx, &crdevalv1.CheckCrdRequest{Catalog: e.catalog, Manifest: toDocument(c.Document)})
+	j, err := e.checkCRD(ctx, c.Manifest, engine.FieldValidationWarn)
 	if err != nil {
-		err = e.manifestError(err)
-		j.Error = err.Error()
-		j.Line, j.Column = placeOf(err, nil)
-	} else {
-		j.Name, j.Accepted = c.Name, answer.GetAccepted()
-		j.takeReport(answer.GetReport())
+		j.fail(err)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.reports[c] = j
 	compiled := &workspace.Compiled{Accepted: j.Accepted, Err: err}
 	if err == nil && !j.Accepted {
-		compiled.Report = &engine.Report{Rejection: &engine.Rejection{Message: answer.GetReport().GetRejection().GetMessage()}}
+		compiled.Report = &engine.Report{Rejection: &engine.Rejection{Message: j.Report.message.GetRejection().GetMessage()}}
 	}
 	return compiled
 }
@@ -87,22 +81,13 @@ func (e *remoteEvaluator) inline(c *workspace.CRD) (documents [][]byte) {
 
 // setRules checks conversion rules. Later requests bring them.
 func (e *remoteEvaluator) setRules(ctx context.Context, rules *workspace.Manifest, crds []*workspace.CRD) (*crdReport, error) {
-	j := newReport(rules)
-	j.Name = rules.CRD
-	if len(crds) == 0 {
-		answer, err := e.Registry().SetConversion(ctx, &crdevalv1.SetConversionRequest{
-			Catalog: e.catalog, Crd: rules.CRD, Rules: toDocument(rules.Document), ValidateOnly: true})
-		if err != nil {
-			return nil, e.manifestError(err)
-		}
-		j.Accepted = answer.GetAccepted()
-		j.takeConversion(answer.GetReport())
-	} else {
-		request := &crdevalv1.ValidateRequest{Context: e.evaluationContext(nil, append(e.inline(crds[0]), rules.JSON())...)}
-		if _, err := e.Evaluation().Validate(ctx, request); err != nil {
-			return nil, e.manifestError(err)
-		}
-		j.Accepted = true
+	var inline [][]byte
+	if len(crds) > 0 {
+		inline = e.inline(crds[0])
+	}
+	j, err := e.checkRules(ctx, rules, inline)
+	if err != nil {
+		return nil, err
 	}
 	if j.Accepted {
 		e.mu.Lock()

@@ -7,6 +7,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	crdeval "github.com/crdeval/crdeval/clients/go"
+	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
@@ -49,24 +50,40 @@ func (s *service) evaluationContext(o *crdevalv1.EvaluationOptions, inline ...[]
 // client returns a client whose requests bring the CRDs of the run.
 func (s *service) client() *crdeval.Client { return s.With(s.given.documents()...) }
 
-// registerCRD has the service check a CRD, which later requests bring. It registers nothing.
+// registerCRD has the service check a CRD, which later requests bring.
 func (s *service) registerCRD(ctx context.Context, crd *workspace.Manifest, r registration) *crdReport {
-	j := newReport(crd)
 	if crd.Err != nil {
+		j := newReport(crd)
 		j.fail(crd.Err)
 		return j
 	}
 	if other := s.given.crd(crd.Name); other != nil && !r.apart {
+		j := newReport(crd)
 		j.Error, j.Line = fmt.Sprintf("%s has a CRD of the same name, %s: with --server, check them in separate runs",
 			where(other), crd.Name), crd.Line()
 		return j
 	}
+	j, err := s.checkCRD(ctx, crd, r.validation)
+	if err != nil {
+		j.Error, j.Line, _ = crd.Describe(err)
+		return j
+	}
+	if j.Accepted {
+		s.given.crds = append(s.given.crds, crd)
+	}
+	return j
+}
+
+// checkCRD has the service check a CRD, without registering it. After an error, the report has only the CRD.
+func (s *service) checkCRD(
+	ctx context.Context, crd *workspace.Manifest, v engine.FieldValidation,
+) (*crdReport, error) {
+	j := newReport(crd)
 	answer, err := s.Registry().CheckCrd(ctx, &crdevalv1.CheckCrdRequest{
-		Catalog: s.catalog, Manifest: toDocument(crd.Document), FieldValidation: fieldValidationMessages[r.validation],
+		Catalog: s.catalog, Manifest: toDocument(crd.Document), FieldValidation: fieldValidationMessages[v],
 	})
 	if err != nil {
-		j.Error, j.Line, _ = crd.Describe(s.manifestError(err))
-		return j
+		return j, s.manifestError(err)
 	}
 	j.Name, j.Accepted = crd.Name, answer.GetAccepted()
 	j.takeReport(answer.GetReport())
@@ -79,42 +96,46 @@ func (s *service) registerCRD(ctx context.Context, crd *workspace.Manifest, r re
 			j.takeNames(c)
 		}
 	}
-	if j.Accepted {
-		s.given.crds = append(s.given.crds, crd)
-	}
-	return j
+	return j, nil
 }
 
-// setConversion has the service check conversion rules, which later requests bring. For a CRD of the run, it checks only
-// whether the rules fit.
+// setConversion has the service check conversion rules, which later requests bring.
 func (s *service) setConversion(ctx context.Context, rules *workspace.Manifest) *crdReport {
-	j := newReport(rules)
-	j.Name = rules.CRD
-	answer, err := s.checkRules(ctx, rules)
+	var inline [][]byte
+	if crd := s.given.crd(rules.CRD); crd != nil {
+		inline = [][]byte{crd.JSON()}
+	}
+	j, err := s.checkRules(ctx, rules, inline)
 	if err != nil {
-		if j.Error, j.Line, _ = rules.Describe(s.manifestError(err)); j.Line == 0 {
+		if j.Error, j.Line, _ = rules.Describe(err); j.Line == 0 {
 			j.Line = rules.Line()
 		}
 		return j
 	}
-	j.Accepted = answer.GetAccepted()
-	j.takeConversion(answer.GetReport())
-	locateAll(rules, answer.GetReport().GetViolations())
 	if j.Accepted {
 		s.given.rules = append(s.given.rules, rules)
 	}
 	return j
 }
 
-func (s *service) checkRules(
-	ctx context.Context, rules *workspace.Manifest,
-) (*crdevalv1.SetConversionResponse, error) {
-	crd := s.given.crd(rules.CRD)
-	if crd == nil {
-		return s.Registry().SetConversion(ctx, &crdevalv1.SetConversionRequest{
-			Catalog: s.catalog, Crd: rules.CRD, Rules: toDocument(rules.Document), ValidateOnly: true})
+// checkRules has the service check conversion rules, without setting them. For a CRD among inline documents, it checks
+// only whether the rules fit. After an error, the report has only the name of the CRD.
+func (s *service) checkRules(ctx context.Context, rules *workspace.Manifest, inline [][]byte) (*crdReport, error) {
+	j := newReport(rules)
+	j.Name = rules.CRD
+	if len(inline) > 0 {
+		_, err := s.Evaluation().Validate(ctx, &crdevalv1.ValidateRequest{
+			Context: s.evaluationContext(nil, append(inline, rules.JSON())...)})
+		j.Accepted = err == nil
+		return j, s.manifestError(err)
 	}
-	_, err := s.Evaluation().Validate(ctx, &crdevalv1.ValidateRequest{
-		Context: s.evaluationContext(nil, crd.JSON(), rules.JSON())})
-	return &crdevalv1.SetConversionResponse{Accepted: err == nil}, err
+	answer, err := s.Registry().SetConversion(ctx, &crdevalv1.SetConversionRequest{
+		Catalog: s.catalog, Crd: rules.CRD, Rules: toDocument(rules.Document), ValidateOnly: true})
+	if err != nil {
+		return j, s.manifestError(err)
+	}
+	j.Accepted = answer.GetAccepted()
+	j.takeConversion(answer.GetReport())
+	locateAll(rules, answer.GetReport().GetViolations())
+	return j, nil
 }
