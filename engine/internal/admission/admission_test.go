@@ -164,7 +164,7 @@ func TestStrictWarnings(t *testing.T) {
 		"yaml: unmarshal errors:\n  line 2: key \"a\" already set in map\n  line 3: b":                   {`line 2: key "a" already set in map`, "line 3: b"},
 		"error converting YAML to JSON: yaml: unmarshal errors:\n  line 2: key \"a\" already set in map": {`line 2: key "a" already set in map`},
 	} {
-		if got := StrictWarnings(in); !slices.Equal(got, want) {
+		if got := strictWarnings(in); !slices.Equal(got, want) {
 			t.Errorf("%q: %q", in, got)
 		}
 	}

@@ -107,7 +107,7 @@ func Describe(crd *apiextensionsv1.CustomResourceDefinition, survey schema.Surve
 		version.Selectable = selector.CompileFields(v, d.Namespaced)
 		version.Columns = table.CompileColumns(v.AdditionalPrinterColumns)
 		if v.Subresources != nil {
-			version.Scale = NewScale(v.Subresources.Scale)
+			version.Scale = newScale(v.Subresources.Scale)
 		}
 		if text := schema.Deprecation(crd, v); text != "" {
 			version.Warnings = append(version.Warnings, violation.Warning{Type: violation.TypeDeprecated, Text: text})

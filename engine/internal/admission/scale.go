@@ -52,8 +52,8 @@ func scalePath(text string) ScalePath {
 	return ScalePath{Text: text, Names: strings.Split(strings.TrimPrefix(text, "."), ".")}
 }
 
-// NewScale parses the paths of a scale subresource. Nil gives nil.
-func NewScale(s *apiextensionsv1.CustomResourceSubresourceScale) *Scale {
+// newScale parses the paths of a scale subresource. Nil gives nil.
+func newScale(s *apiextensionsv1.CustomResourceSubresourceScale) *Scale {
 	if s == nil {
 		return nil
 	}

@@ -68,7 +68,7 @@ func (p *pass) addDuplicates() {
 	}
 }
 
-// reasons returns the violations of an error of strict decoding, one for each of its StrictWarnings.
+// reasons returns the violations of an error of strict decoding, one for each of its strictWarnings.
 func (p *pass) reasons(s *StrictError) []violation.Violation {
 	if s.of == violation.TypeDuplicateField {
 		list := make([]violation.Violation, len(s.repeats))
@@ -150,7 +150,7 @@ func (p *pass) warnStrict() {
 	for i := range p.out.Strict {
 		s := &p.out.Strict[i]
 		var about []violation.Violation
-		for k, text := range StrictWarnings(s.Text) {
+		for k, text := range strictWarnings(s.Text) {
 			w := violation.Warning{Type: s.of, Text: text}
 			if p.warn(w) {
 				if about == nil {
@@ -175,10 +175,10 @@ func strictError(list []StrictError) error {
 	return runtime.NewStrictDecodingError(errs)
 }
 
-// StrictWarnings returns the warnings for one strict error. The YAML decoder reports several errors in one text.
+// strictWarnings returns the warnings for one strict error. The YAML decoder reports several errors in one text.
 //
 // Upstream: endpoints/handlers/rest.go, parseYAMLWarnings.
-func StrictWarnings(text string) []string {
+func strictWarnings(text string) []string {
 	rest, ok := strings.CutPrefix(text, "yaml: unmarshal errors:\n")
 	if !ok {
 		if rest, ok = strings.CutPrefix(text, "error converting YAML to JSON: yaml: unmarshal errors:\n"); !ok {

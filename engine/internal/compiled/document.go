@@ -39,7 +39,7 @@ func (d Document) Parse(doc *tree.Doc, what string, l tree.Limits) (root uint32,
 		root, err = doc.ParseAt(text, tree.Request, d.Origin, l)
 	}
 	if err != nil {
-		return 0, UnreadableObject(what, err)
+		return 0, unreadableObject(what, err)
 	}
 	return root, nil
 }

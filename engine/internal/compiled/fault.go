@@ -29,12 +29,12 @@ func TooLate(err error) *admission.Fault {
 	return Failed(admission.Deadline, "the call ended before the object was looked at", err)
 }
 
-// UnreadableObject returns the Fault of a document that cannot be read, or exceeds a limit. what begins its text.
-func UnreadableObject(what string, err error) *admission.Fault {
+// unreadableObject returns the Fault of a document that cannot be read, or exceeds a limit. what begins its text.
+func unreadableObject(what string, err error) *admission.Fault {
 	return unreadable(admission.ObjectUnreadable, what, err)
 }
 
-// UnreadableManifest is UnreadableObject for a manifest.
+// UnreadableManifest is unreadableObject for a manifest.
 func UnreadableManifest(what string, err error) *admission.Fault {
 	return unreadable(admission.ManifestUnreadable, what, err)
 }

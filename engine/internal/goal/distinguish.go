@@ -77,7 +77,7 @@ func Distinguish(ctx context.Context, a, b *compiled.Definition, o Options) (_ *
 		return nil, 0, err
 	}
 	if o.Missing != "" {
-		second.Served, second.Missing = nil, o.Missing
+		second.Served = nil
 	}
 	if first.Served == nil && (second.Served == nil || !o.Either) {
 		return nil, 0, compiled.Invalid("version %q is not a version of %s: it has %s", o.Version, a.Inner.Name, versionNames(a))

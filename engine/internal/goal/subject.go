@@ -37,8 +37,6 @@ type Subject struct {
 	Served *definition.VersionInfo
 	// Schema is the schema of the version, nil without one.
 	Schema *schema.Props
-	// Missing is the cause of rejections if Served is nil.
-	Missing string
 
 	definition *compiled.Definition
 	crd        *compare.CRD
@@ -51,8 +49,7 @@ func New(d *compiled.Definition, w Write) (*Subject, error) {
 	if err != nil {
 		return nil, compiled.Failed(admission.Internal, "CRD "+d.Inner.Name, err)
 	}
-	s := &Subject{Write: w, definition: d, crd: m.CRD, Missing: "the version " + w.Version + " is not served",
-		stored: map[string][]byte{}}
+	s := &Subject{Write: w, definition: d, crd: m.CRD, stored: map[string][]byte{}}
 	if v := schema.Find(m.CRD, w.Version); v != nil {
 		if s.Schema = schema.Of(v); v.Served {
 			s.Served = d.Version(w.Version)

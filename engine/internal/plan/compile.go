@@ -59,7 +59,7 @@ func Compile(s *apiextensionsv1.JSONSchemaProps, o Options) (*Plan, error) {
 	if o.Shared == nil {
 		o.Shared = celcheck.NewShared()
 	}
-	p := &Plan{HasSchema: s != nil, PreserveUnknown: o.PreserveUnknown, StatusSubresource: o.StatusSubresource}
+	p := &Plan{HasSchema: s != nil, StatusSubresource: o.StatusSubresource}
 	c := compiler{o: o, seen: make(map[string]*Node, 64), sets: map[*rule.Set]struct{}{}, clone: strings.Clone}
 	c.shared.Texts = make(map[string]string, 64)
 	if s == nil {

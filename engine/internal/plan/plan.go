@@ -37,8 +37,6 @@ type Plan struct {
 	// metadata, and validates nothing.
 	HasSchema bool
 
-	// PreserveUnknown is spec.preserveUnknownFields: nothing is pruned, and no nulls are dropped.
-	PreserveUnknown bool
 	// StatusSubresource says that the version has a status subresource, so that a creation drops status.
 	StatusSubresource bool
 

@@ -12,8 +12,8 @@ type Facts struct {
 // Format is a format and the type of the schema that has it.
 type Format struct{ Name, Type string }
 
-// FactsOf returns the Facts of a schema, also nil.
-func FactsOf(s *Props) *Facts {
+// factsOf returns the Facts of a schema, also nil.
+func factsOf(s *Props) *Facts {
 	f := &Facts{}
 	Any(s, func(s *Props) bool {
 		f.Rules = f.Rules || len(s.XValidations) > 0
@@ -38,7 +38,7 @@ type Survey map[*Props]*Facts
 func (v Survey) Of(s *Props) *Facts {
 	f := v[s]
 	if f == nil {
-		f = FactsOf(s)
+		f = factsOf(s)
 		if v != nil {
 			v[s] = f
 		}

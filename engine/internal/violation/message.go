@@ -50,7 +50,7 @@ func appendTexts(text []byte, errs []*field.Error, stopped func() bool) []byte {
 			text = append(text, ", "...)
 		}
 		one := len(text)
-		text = AppendText(text, err)
+		text = appendText(text, err)
 		if !said.Add(unsafe.String(unsafe.SliceData(text[one:]), len(text)-one)) {
 			text = text[:from]
 		}
@@ -95,8 +95,8 @@ func (t *Texts) Add(text string) (added bool) {
 	return len(t.more) > known
 }
 
-// AppendText appends err.Error(): the field, a colon, the body.
-func AppendText(dst []byte, err *field.Error) []byte {
+// appendText appends err.Error(): the field, a colon, the body.
+func appendText(dst []byte, err *field.Error) []byte {
 	return AppendBody(append(append(dst, err.Field...), ": "...), err)
 }
 

@@ -58,7 +58,7 @@ func TestTextIsUpstreams(t *testing.T) {
 				err := &field.Error{Type: typ, Field: "a.b[0]", BadValue: v, Detail: detail}
 				pointer := regexp.MustCompile(`0x[0-9a-f]+`) // %#v of a function
 				same := func(a, b string) bool { return pointer.ReplaceAllString(a, "") == pointer.ReplaceAllString(b, "") }
-				if got, want := string(AppendText([]byte("before"), err)), "before"+err.Error(); !same(got, want) {
+				if got, want := string(appendText([]byte("before"), err)), "before"+err.Error(); !same(got, want) {
 					t.Errorf("%s\nwant %s", got, want)
 				}
 			}

@@ -32,10 +32,6 @@ const (
 	Rule = "x-kubernetes-validations"
 	// NotChecked: the document could not be evaluated.
 	NotChecked = "NotChecked"
-	// NamesNotAccepted: names of a CRD conflict with those of another one.
-	NamesNotAccepted = "NamesNotAccepted"
-	// ConversionRules: conversion rules do not fit their CRD.
-	ConversionRules = "ConversionRules"
 	// SeveralCRDs: several CRDs apply to the object.
 	SeveralCRDs = "SeveralCRDs"
 	// RuleCost: a bound would reduce the cost of a rule.

@@ -21,8 +21,8 @@ const (
 	nestingsPerUnit = 2
 )
 
-// EstimateWork estimates the work of checking an expression. Brackets in string literals count, too.
-func EstimateWork(text string) int64 {
+// estimateWork estimates the work of checking an expression. Brackets in string literals count, too.
+func estimateWork(text string) int64 {
 	n := int64(len(text))
 	work := n * n
 	depth, deepest := int64(0), int64(0)
@@ -48,7 +48,7 @@ func EstimateWork(text string) int64 {
 }
 
 // IsLong reports whether an expression may take long to compile.
-func IsLong(text string) bool { return EstimateWork(text) >= LongWork }
+func IsLong(text string) bool { return estimateWork(text) >= LongWork }
 
 // optMap and optFlatMap expand to two copies of their target. A chain of thirty fits on one line and expands to 2^30
 // expressions, which upstream would try to check.

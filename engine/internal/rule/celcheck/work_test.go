@@ -17,7 +17,7 @@ func TestEstimateWork(t *testing.T) {
 		{strings.Repeat(nested(60)+" && ", 8) + "true", true}, {"self" + strings.Repeat(".?a.optMap(x, x)", 5) + ".hasValue()", true},
 	} {
 		if IsLong(c.text) != c.long {
-			t.Errorf("%.40s (%d bytes): %d, long: %v", c.text, len(c.text), EstimateWork(c.text), !c.long)
+			t.Errorf("%.40s (%d bytes): %d, long: %v", c.text, len(c.text), estimateWork(c.text), !c.long)
 		}
 	}
 }

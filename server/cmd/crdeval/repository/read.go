@@ -8,20 +8,20 @@ import (
 	"os"
 )
 
-// ErrIrregular is the error of reading a directory, a pipe, a device or a socket.
-var ErrIrregular = errors.New("it is not a regular file")
+// errIrregular is the error of reading a directory, a pipe, a device or a socket.
+var errIrregular = errors.New("it is not a regular file")
 
-// IsIrregular reports whether a name is that of a directory, a pipe, a device or a socket. Reading a pipe or a device
+// isIrregular reports whether a name is that of a directory, a pipe, a device or a socket. Reading a pipe or a device
 // can block, or never end. A name that does not exist is not irregular.
-func IsIrregular(name string) bool {
+func isIrregular(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && !info.Mode().IsRegular()
 }
 
 // ReadRegular reads a regular file of at most limit bytes. Errors have the name of the file.
 func ReadRegular(name string, limit int64) ([]byte, error) {
-	if IsIrregular(name) {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: ErrIrregular}
+	if isIrregular(name) {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: errIrregular}
 	}
 	file, err := os.Open(name)
 	if err != nil {
