@@ -15,7 +15,6 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/document"
-	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/access"
 )
 
@@ -40,9 +39,15 @@ type Flow struct{ Tenant, Name string }
 type Origins interface {
 	// Origin returns the origin of a document of the request, nil if it has none. The error says that the document cannot
 	// be read. It is nil for one that the engine can report itself.
-	Origin(d *crdevalv1.Document) (*document.Origin, error)
+	Origin(d Document) (*document.Origin, error)
 	// Warnings returns the warnings about the place of a document in the body.
-	Warnings(d *crdevalv1.Document) []engine.Warning
+	Warnings(d Document) []engine.Warning
+}
+
+// A Document is a *crdevalv1.Document. This package does not import the API, because commands without a service use it.
+type Document interface {
+	GetJson() []byte
+	GetRawYaml() []byte
 }
 
 type key struct{}

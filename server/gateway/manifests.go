@@ -10,6 +10,7 @@ import (
 	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/call"
 )
 
 // A body of RegisterCrds may be manifests, a List or YAML documents, instead of the request, which has no `kind`.
@@ -75,7 +76,7 @@ func (b *body) takeYAMLManifests(into *crdevalv1.RegisterCrdsRequest) (taken boo
 	if len(documents) == 1 && documents[0].Kind == "" && !kindInYAML.Match(b.data) {
 		return false, nil // decoding the request reports the error
 	}
-	b.manifests = make(map[*crdevalv1.Document]*workspace.Manifest, len(documents))
+	b.manifests = make(map[call.Document]*workspace.Manifest, len(documents))
 	for _, m := range documents {
 		document := documentOf(m)
 		if err := b.addEntry(into, document); err != nil {
@@ -115,7 +116,7 @@ func (b *body) takeDocument(into **crdevalv1.Document) error {
 		return err
 	}
 	*into = documentOf(list[0])
-	b.manifests = map[*crdevalv1.Document]*workspace.Manifest{*into: list[0]}
+	b.manifests = map[call.Document]*workspace.Manifest{*into: list[0]}
 	return nil
 }
 

@@ -13,15 +13,15 @@ import (
 
 // bodyOrigins are the origins of the documents of a body. They are complete before the call.
 type bodyOrigins struct {
-	text      *document.Text                              // the body
-	converted *document.YAML                              // the body as YAML that was converted to JSON, else nil
-	manifests map[*crdevalv1.Document]*workspace.Manifest // of a YAML body of manifests
+	text      *document.Text                        // the body
+	converted *document.YAML                        // the body as YAML that was converted to JSON, else nil
+	manifests map[call.Document]*workspace.Manifest // of a YAML body of manifests
 }
 
 var _ call.Origins = (*bodyOrigins)(nil)
 
 // Origin implements call.Origins. Most documents of a body are slices of it, or of the JSON to which it was converted.
-func (b *bodyOrigins) Origin(d *crdevalv1.Document) (*document.Origin, error) {
+func (b *bodyOrigins) Origin(d call.Document) (*document.Origin, error) {
 	if m := b.manifests[d]; m != nil {
 		return originOf(m)
 	}
@@ -46,7 +46,7 @@ func (b *bodyOrigins) Origin(d *crdevalv1.Document) (*document.Origin, error) {
 }
 
 // Warnings implements call.Origins.
-func (b *bodyOrigins) Warnings(d *crdevalv1.Document) []engine.Warning {
+func (b *bodyOrigins) Warnings(d call.Document) []engine.Warning {
 	if m := b.manifests[d]; m != nil {
 		return m.Warnings
 	}
@@ -73,7 +73,7 @@ func documentOf(m *workspace.Manifest) *crdevalv1.Document {
 // concurrent use.
 type streamOrigins struct {
 	mu  sync.Mutex
-	all map[*crdevalv1.Document]streamOrigin
+	all map[call.Document]streamOrigin
 }
 
 type streamOrigin struct {
@@ -85,15 +85,15 @@ type streamOrigin struct {
 var _ call.Origins = (*streamOrigins)(nil)
 
 // Origin implements call.Origins.
-func (s *streamOrigins) Origin(d *crdevalv1.Document) (*document.Origin, error) {
+func (s *streamOrigins) Origin(d call.Document) (*document.Origin, error) {
 	o := s.of(d)
 	return o.origin, o.err
 }
 
 // Warnings implements call.Origins.
-func (s *streamOrigins) Warnings(d *crdevalv1.Document) []engine.Warning { return s.of(d).warnings }
+func (s *streamOrigins) Warnings(d call.Document) []engine.Warning { return s.of(d).warnings }
 
-func (s *streamOrigins) of(d *crdevalv1.Document) streamOrigin {
+func (s *streamOrigins) of(d call.Document) streamOrigin {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.all[d]
@@ -103,7 +103,7 @@ func (s *streamOrigins) set(d *crdevalv1.Document, o streamOrigin) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all == nil {
-		s.all = map[*crdevalv1.Document]streamOrigin{}
+		s.all = map[call.Document]streamOrigin{}
 	}
 	s.all[d] = o
 }
