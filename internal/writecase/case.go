@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -110,10 +109,21 @@ func CRDs(t *testing.T) (names []string) {
 	return names
 }
 
-// folder returns the folder of the cases.
+// folder returns the folder of the cases: tests run in the folder of their package, which is in this repository.
 func folder() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Join(filepath.Dir(file), "testdata")
+	const name = "internal/writecase/testdata"
+	dir, err := os.Getwd()
+	for ; err == nil && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if path := filepath.Join(dir, name); isFolder(path) {
+			return path
+		}
+	}
+	panic("no folder above the working directory has " + name)
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // load returns the cases of a file.
