@@ -32,7 +32,7 @@ func (a *admission) readRepository(ctx context.Context, files input.Reader, read
 			return input.ErrInterrupted
 		}
 		if a.base != nil {
-			a.base.note(f)
+			a.base.Note(f)
 		}
 		f.CRDs = slices.DeleteFunc(f.CRDs, func(c *workspace.CRD) bool {
 			_, err := a.workspace.Candidates(ctx, c.Group+"/", c.ObjectKind, f.Path)
@@ -45,11 +45,11 @@ func (a *admission) readRepository(ctx context.Context, files input.Reader, read
 	for _, f := range others {
 		a.workspace.Set(f)
 		if a.base != nil {
-			a.base.addChanged(f)
+			a.base.AddChanged(f)
 		}
 		for _, m := range f.Manifests {
 			applies := slices.ContainsFunc(f.CRDs, func(c *workspace.CRD) bool { return m.AsCRD() == c || m.CRD == c.Name })
-			if applies && (m.Conversion || a.base != nil && a.base.isChanged(f.Path)) {
+			if applies && (m.Conversion || a.base != nil && a.base.IsChanged(f.Path)) {
 				a.addCRD(m)
 			}
 		}
@@ -104,20 +104,20 @@ func (a *admission) reportDeleted(env environment) error {
 	if a.base == nil {
 		return nil
 	}
-	for _, f := range a.base.deleted() {
+	for _, f := range a.base.Deleted() {
 		exists := func(c *workspace.CRD) bool { return len(a.workspace.Named(c.Name, f.Path)) > 0 }
 		gone := slices.DeleteFunc(slices.Clone(f.CRDs), exists)
 		if len(gone) == 0 {
 			continue
 		}
 		const text = "the file was deleted: the objects of its CRDs are not checked"
-		name := strings.TrimPrefix(f.Path, a.base.path("")+"/")
+		name := strings.TrimPrefix(f.Path, a.base.Path("")+"/")
 		p := output.New(env.stdout, a.command.Output, program("admit"))
 		if p == nil || a.command.Output != "github" {
 			fmt.Fprintf(env.stderr, "warning: %s: %s\n", terminal.OneLine(name), text)
 			continue
 		}
-		problem := output.Problem{File: filepath.Join(a.base.root, filepath.FromSlash(name)), Level: output.LevelWarning,
+		problem := output.Problem{File: filepath.Join(a.base.Root, filepath.FromSlash(name)), Level: output.LevelWarning,
 			Document: gone[0].Name, Kind: output.NotChecked, Text: text}
 		if err := p.Add(&output.Result{Problems: []output.Problem{problem}}); err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/baseline"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/input"
 )
 
@@ -23,33 +24,26 @@ type write struct {
 	err              error               // why there is no request
 }
 
-// key identifies an object in a cluster.
-type key struct{ group, kind, namespace, name string }
-
-func (c *admitCommand) key(id *workspace.Identity) key {
-	return key{workspace.GroupOf(id.APIVersion), id.Kind, cmp.Or(id.Namespace, c.Namespace), id.Name}
-}
-
 // writer makes the requests of a run.
 type writer struct {
 	command  *admitCommand
-	existing map[key][]*workspace.Manifest // the objects of --old
-	base     *baseline                     // nil without --base
-	patch    *engine.Patch                 // without the old object, nil without a patch
+	existing map[baseline.Key][]*workspace.Manifest // the objects of --old
+	base     *baseline.Changes                      // nil without --base
+	patch    *engine.Patch                          // without the old object, nil without a patch
 
 	unreadable []*workspace.Manifest // documents of --old
 }
 
 // newWriter reads the objects of --old and the patch. It ignores objects without a name.
 func newWriter(ctx context.Context, c *admitCommand, files input.Reader) (*writer, error) {
-	w := &writer{command: c, existing: map[key][]*workspace.Manifest{}}
+	w := &writer{command: c, existing: map[baseline.Key][]*workspace.Manifest{}}
 	list, err := input.Manifests(files.Files(ctx, c.Old...))
 	if err != nil {
 		return nil, err
 	}
 	for _, m := range list {
 		switch lookup := w.lookupKey(&m.Identity); {
-		case lookup.name != "" && m.AsCRD() == nil:
+		case lookup.Name != "" && m.AsCRD() == nil:
 			w.existing[lookup] = append(w.existing[lookup], m)
 		case m.Err != nil:
 			w.unreadable = append(w.unreadable, m)
@@ -80,7 +74,7 @@ func (w *writer) write(m *workspace.Manifest) *write {
 	}
 	if w.base != nil {
 		var unreadable *workspace.Manifest
-		if out.old, unreadable = w.base.before(m); unreadable != nil {
+		if out.old, unreadable = w.base.Before(m); unreadable != nil {
 			out.create(unreadable, unreadable.Err)
 		}
 		return out
@@ -129,17 +123,17 @@ func sameFile(list []*workspace.Manifest, m *workspace.Manifest) (same []*worksp
 }
 
 // lookupKey returns the key by which a write finds its existing object. A Scale has only its namespace and name.
-func (w *writer) lookupKey(id *workspace.Identity) key {
-	k := w.command.key(id)
+func (w *writer) lookupKey(id *workspace.Identity) baseline.Key {
+	k := baseline.KeyOf(id, w.command.Namespace)
 	if w.command.Subresource == "scale" {
-		k.group, k.kind = "", ""
+		k.Group, k.Kind = "", ""
 	}
 	return k
 }
 
 // forEngine returns the write for the engine.
 func (w *write) forEngine(c *admitCommand) engine.Write {
-	namespace := c.key(&w.Identity).namespace
+	namespace := cmp.Or(w.Namespace, c.Namespace)
 	switch {
 	case w.patch != nil:
 		patch := *w.patch

@@ -10,6 +10,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/rules"
 	"github.com/crdeval/crdeval/engine/workspace"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/baseline"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/download"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/input"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/terminal"
@@ -25,7 +26,7 @@ type admission struct {
 	crds      []*workspace.CRD      // in the order of the files
 	rules     []*workspace.Manifest // conversion rules of CRDs
 	writes    []*write
-	base      *baseline // nil without --base
+	base      *baseline.Changes // nil without --base
 	total     *tally
 }
 
@@ -47,14 +48,14 @@ func (c *admitCommand) admit(ctx context.Context, env environment) error {
 		return err
 	}
 	if c.Base != "" {
-		if a.base, err = readBaseline(ctx, c); err != nil {
+		if a.base, err = baseline.Read(ctx, c.Base, c.Namespace, configName); err != nil {
 			return err
 		}
-		if err := a.base.checkFiles(c.Files); err != nil {
+		if err := a.base.CheckFiles(c.Files); err != nil {
 			return err
 		}
 		a.workspace.Compiler = func(ctx context.Context, crd *workspace.CRD) *workspace.Compiled {
-			return crd.Compile(ctx, a.base.compileOptions(crd, a.workspace.Options))
+			return crd.Compile(ctx, a.base.CompileOptions(crd, a.workspace.Options))
 		}
 		a.total.needsObjects = false // the changes may have no object
 	}
@@ -68,7 +69,7 @@ func (c *admitCommand) admit(ctx context.Context, env environment) error {
 	}
 	nothing := len(a.writes)+len(a.crds)+len(a.rules)+len(a.total.unreadable) == 0
 	if a.base != nil && nothing && (c.Output == "text" || c.Output == "github") {
-		_, err := fmt.Fprintf(env.stdout, "no manifest changed since %s\n", a.base.commit)
+		_, err := fmt.Fprintf(env.stdout, "no manifest changed since %s\n", a.base.Commit)
 		return err
 	}
 	for _, m := range w.unreadable {
@@ -127,8 +128,8 @@ func (a *admission) read(ctx context.Context, files input.Reader, w *writer) err
 			failed = append(failed, f)
 		default:
 			if a.base != nil {
-				a.base.note(f)
-				a.base.addChanged(f)
+				a.base.Note(f)
+				a.base.AddChanged(f)
 			}
 			if a.given[f.Path] { // its CRDs and errors are known
 				f.Manifests = slices.DeleteFunc(f.Manifests,
@@ -143,12 +144,12 @@ func (a *admission) read(ctx context.Context, files input.Reader, w *writer) err
 		return err
 	}
 	for _, f := range failed {
-		if a.base.evaluates(f) {
+		if a.base.Evaluates(f) {
 			a.total.unreadable = append(a.total.unreadable, f)
 		}
 	}
 	for _, f := range read {
-		if !a.base.evaluates(f) {
+		if !a.base.Evaluates(f) {
 			continue
 		}
 		a.total.skip(f)

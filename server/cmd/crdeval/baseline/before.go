@@ -1,4 +1,4 @@
-package main
+package baseline
 
 import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -21,14 +21,14 @@ import (
 type oldFile struct {
 	*workspace.File
 	link       bool // it was a symbolic link
-	manifests  map[key][]*workspace.Manifest
+	manifests  map[Key][]*workspace.Manifest
 	unreadable *workspace.Manifest // the first document that cannot be read, or nil
 }
 
-func (b *baseline) oldFile(f *workspace.File, link bool) *oldFile {
-	old := &oldFile{File: f, link: link, manifests: map[key][]*workspace.Manifest{}}
+func (b *Changes) oldFile(f *workspace.File, link bool) *oldFile {
+	old := &oldFile{File: f, link: link, manifests: map[Key][]*workspace.Manifest{}}
 	for _, m := range f.Manifests {
-		if k := b.key(m); k.name != "" {
+		if k := b.key(m); k.Name != "" {
 			old.manifests[k] = append(old.manifests[k], m)
 		} else if m.Err != nil {
 			old.unreadable = cmp.Or(old.unreadable, m)
@@ -44,12 +44,12 @@ type location struct {
 }
 
 // locate returns the location of a file by its Source.Path, which can have links to folders.
-func (b *baseline) locate(file string) location {
+func (b *Changes) locate(file string) location {
 	return location{path.Join(b.realPath(path.Dir(file)), path.Base(file)), b.realPath(file)}
 }
 
 // realPath returns a Source.Path without symbolic links. A link that leads nowhere stays as it is.
-func (b *baseline) realPath(file string) string {
+func (b *Changes) realPath(file string) string {
 	if real, ok := b.real.Load(file); ok {
 		return real.(string) //nolint:forcetypeassert // nothing else is stored
 	}
@@ -66,15 +66,15 @@ func (b *baseline) realPath(file string) string {
 	return real
 }
 
-// isChanged reports whether a file changed, or the file to which it leads as a symbolic link. All files of a changed
+// IsChanged reports whether a file changed, or the file to which it leads as a symbolic link. All files of a changed
 // submodule count as new: git does not have the old ones.
-func (b *baseline) isChanged(file string) bool {
+func (b *Changes) IsChanged(file string) bool {
 	at := b.locate(file)
 	return b.differs(at.path) || b.differs(at.real)
 }
 
-// differs is isChanged for a path in git.
-func (b *baseline) differs(file string) bool {
+// differs is IsChanged for a path in git.
+func (b *Changes) differs(file string) bool {
 	for ; file != "." && file != "/"; file = path.Dir(file) {
 		if b.changed[file] {
 			return true
@@ -83,20 +83,20 @@ func (b *baseline) differs(file string) bool {
 	return false
 }
 
-// evaluates reports whether the objects of a file are evaluated.
-func (b *baseline) evaluates(f *workspace.File) bool { return b == nil || b.all || b.isChanged(f.Path) }
+// Evaluates reports whether the objects of a file are evaluated.
+func (b *Changes) Evaluates(f *workspace.File) bool { return b == nil || b.all || b.IsChanged(f.Path) }
 
-// addChanged notes the CRDs and conversion rules of a file that changed.
-func (b *baseline) addChanged(f *workspace.File) {
-	b.all = b.all || definesKinds(f) && b.isChanged(f.Path)
+// AddChanged notes the CRDs and conversion rules of a file that changed.
+func (b *Changes) AddChanged(f *workspace.File) {
+	b.all = b.all || definesKinds(f) && b.IsChanged(f.Path)
 }
 
-// note notes what a file has now.
-func (b *baseline) note(f *workspace.File) {
-	if f.Err != nil || f.Skip.Kind != "" || !b.isChanged(f.Path) {
+// Note notes what a file has now.
+func (b *Changes) Note(f *workspace.File) {
+	if f.Err != nil || f.Skip.Kind != "" || !b.IsChanged(f.Path) {
 		return
 	}
-	keys := map[key]int{}
+	keys := map[Key]int{}
 	for _, m := range f.Manifests {
 		k := b.key(m)
 		if keys[k] > 0 {
@@ -108,25 +108,25 @@ func (b *baseline) note(f *workspace.File) {
 }
 
 // key returns the identity of an object or a CRD. Its name is "" for other manifests, such as fragments of CRDs.
-func (b *baseline) key(m *workspace.Manifest) key {
+func (b *Changes) key(m *workspace.Manifest) Key {
 	switch crd := m.AsCRD(); {
 	case crd == nil:
-		return b.command.key(&m.Identity)
+		return KeyOf(&m.Identity, b.namespace)
 	case crd.IsFragment():
-		return key{}
+		return Key{}
 	}
-	return key{group: apiextensionsv1.GroupName, kind: workspace.CRDKind, name: m.Name}
+	return Key{Group: apiextensionsv1.GroupName, Kind: workspace.CRDKind, Name: m.Name}
 }
 
-// before returns an object or a CRD before the changes, nil if it is new: the one in the same file, or else in the file
+// Before returns an object or a CRD before the changes, nil if it is new: the one in the same file, or else in the file
 // that git reports as the source of a rename, or else the one that is no longer in its file, if there is exactly one.
 // Without one, unreadable is a document that may have been the object.
-func (b *baseline) before(m *workspace.Manifest) (old, unreadable *workspace.Manifest) {
+func (b *Changes) Before(m *workspace.Manifest) (old, unreadable *workspace.Manifest) {
 	k, at := b.key(m), b.locate(m.Path())
-	if k.name == "" {
+	if k.Name == "" {
 		return nil, nil
 	}
-	if !b.isChanged(m.Path()) {
+	if !b.IsChanged(m.Path()) {
 		return m, nil
 	}
 	for _, file := range []string{at.path, at.real, b.sources[at.path], b.sources[at.real]} {
@@ -148,8 +148,8 @@ func (b *baseline) before(m *workspace.Manifest) (old, unreadable *workspace.Man
 }
 
 // findGone finds the objects and CRDs that are no longer in their files, nor in the files to which these were renamed.
-func (b *baseline) findGone() {
-	b.gone = map[key]*workspace.Manifest{}
+func (b *Changes) findGone() {
+	b.gone = map[Key]*workspace.Manifest{}
 	renamed := map[string]string{}
 	for now, file := range b.sources {
 		renamed[file] = now
@@ -174,7 +174,7 @@ func (b *baseline) findGone() {
 }
 
 // addLinked notes the files that are symbolic links now: a new file to which one leads is the same file.
-func (b *baseline) addLinked() {
+func (b *Changes) addLinked() {
 	for _, file := range slices.Sorted(maps.Keys(b.files)) {
 		to := b.realPath(file)
 		if to != file && !b.files[file].link && b.differs(to) && b.files[to] == nil && b.sources[to] == "" {
@@ -183,9 +183,9 @@ func (b *baseline) addLinked() {
 	}
 }
 
-// compileOptions returns the options for a CRD: it is an update if it existed before.
-func (b *baseline) compileOptions(c *workspace.CRD, o engine.Options) engine.Options {
-	before, _ := b.before(c.Manifest)
+// CompileOptions returns the options for a CRD: it is an update if it existed before.
+func (b *Changes) CompileOptions(c *workspace.CRD, o engine.Options) engine.Options {
+	before, _ := b.Before(c.Manifest)
 	if before == nil {
 		return o
 	}
@@ -195,10 +195,10 @@ func (b *baseline) compileOptions(c *workspace.CRD, o engine.Options) engine.Opt
 	return o
 }
 
-// deleted returns the files with CRDs that were deleted.
-func (b *baseline) deleted() (files []*workspace.File) {
+// Deleted returns the files with CRDs that were deleted.
+func (b *Changes) Deleted() (files []*workspace.File) {
 	for _, file := range slices.Sorted(maps.Keys(b.files)) {
-		if len(b.files[file].CRDs) > 0 && !b.isChanged(file) {
+		if len(b.files[file].CRDs) > 0 && !b.IsChanged(file) {
 			files = append(files, b.files[file].File)
 		}
 	}

@@ -1,4 +1,6 @@
-package main
+// Package baseline finds what changed in a git repository since a commit, and the objects and CRDs before the changes:
+// baseline.go reads the changed files from git, before.go finds an object in them.
+package baseline
 
 import (
 	"bufio"
@@ -22,34 +24,48 @@ import (
 	"github.com/crdeval/crdeval/server/cmd/crdeval/terminal"
 )
 
-// baseline has the files that changed since a commit, as they were then: the merge base of HEAD and --base.
-type baseline struct {
-	command *admitCommand
-	commit  string
-	root    string              // of the repository
+// Changes are the files of a repository that changed since a commit, and what they had then.
+type Changes struct {
+	Commit string // the merge base of HEAD and the commit
+	Root   string // of the repository
+
+	namespace string // of objects without one
+	settings  string // the name of files with settings
+
 	changed map[string]bool     // paths of the files and submodules that changed and still exist
 	files   map[string]*oldFile // files of the commit that changed, by their paths
 	sources map[string]string   // paths of the commit, by the paths to which git reports that they were renamed
 	all     bool                // everything is evaluated: a CRD, conversion rules or the settings changed
 
-	now   map[string]map[key]int      // what the changed files have now that were read, and how often, by their paths
+	now   map[string]map[Key]int      // what the changed files have now that were read, and how often, by their paths
 	nth   map[*workspace.Manifest]int // how many manifests before it in its file have the same key, if any
 	real  sync.Map                    // results of realPath, by their arguments
-	gone  map[key]*workspace.Manifest // results of findGone; nil if several are possible
+	gone  map[Key]*workspace.Manifest // results of findGone; nil if several are possible
 	index sync.Once                   // of gone
 }
 
-// readBaseline reads the changed files of a repository. Uncommitted and untracked files count as changes.
-func readBaseline(ctx context.Context, c *admitCommand) (*baseline, error) {
-	b := &baseline{command: c, root: repository.Root(), changed: map[string]bool{}, files: map[string]*oldFile{},
-		sources: map[string]string{}, now: map[string]map[key]int{}, nth: map[*workspace.Manifest]int{}}
-	commit, err := b.git(ctx, nil, "merge-base", "--end-of-options", c.Base, "HEAD")
+// Key identifies an object in a cluster.
+type Key struct{ Group, Kind, Namespace, Name string }
+
+// KeyOf returns the key of an object. namespace is that of objects without one.
+func KeyOf(id *workspace.Identity, namespace string) Key {
+	return Key{workspace.GroupOf(id.APIVersion), id.Kind, cmp.Or(id.Namespace, namespace), id.Name}
+}
+
+// Read reads the changed files of the repository that contains the working directory. Uncommitted and untracked files
+// count as changes. base names the commit. namespace is that of objects without one. If a file with the name settings
+// changed, everything is evaluated.
+func Read(ctx context.Context, base, namespace, settings string) (*Changes, error) {
+	b := &Changes{Root: repository.Root(), namespace: namespace, settings: settings, changed: map[string]bool{},
+		files: map[string]*oldFile{}, sources: map[string]string{}, now: map[string]map[Key]int{},
+		nth: map[*workspace.Manifest]int{}}
+	commit, err := b.git(ctx, nil, "merge-base", "--end-of-options", base, "HEAD")
 	if err != nil {
 		return nil, fmt.Errorf("--base: there is no merge base of HEAD and %s: name a commit, and fetch its history, "+
-			"such as with fetch-depth: 0 (%w)", terminal.OneLine(c.Base), err)
+			"such as with fetch-depth: 0 (%w)", terminal.OneLine(base), err)
 	}
-	b.commit = strings.TrimSpace(string(commit))
-	diff, err := b.git(ctx, nil, "diff", "--raw", "-z", "--no-abbrev", "--find-renames", b.commit, "--")
+	b.Commit = strings.TrimSpace(string(commit))
+	diff, err := b.git(ctx, nil, "diff", "--raw", "-z", "--no-abbrev", "--find-renames", b.Commit, "--")
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +80,7 @@ func readBaseline(ctx context.Context, c *admitCommand) (*baseline, error) {
 		parts = parts[2:]
 		if fields[4][0] == 'R' {
 			now, parts = parts[0], parts[1:]
-			b.sources[b.path(now)] = b.path(name)
+			b.sources[b.Path(now)] = b.Path(name)
 			b.add(name, deleted)
 		}
 		old = b.addBlob(old, blob{id: fields[2], name: name}, strings.TrimPrefix(fields[0], ":"))
@@ -94,25 +110,25 @@ const (
 )
 
 // addBlob adds a file of the commit to a list if it can have manifests.
-func (b *baseline) addBlob(list []blob, of blob, mode string) []blob {
+func (b *Changes) addBlob(list []blob, of blob, mode string) []blob {
 	switch {
 	case !isManifest(of.name):
 		return list
 	case mode == regular || mode == executable:
 	case mode == symlink && !strings.Contains(of.name, "\n"): // git cat-file reads lines
-		of.id, of.link = b.commit+":"+of.name, true
+		of.id, of.link = b.Commit+":"+of.name, true
 	default:
 		return list
 	}
 	return append(list, of)
 }
 
-// checkFiles returns an error for a file that git does not compare.
-func (b *baseline) checkFiles(names []string) error {
+// CheckFiles returns an error for a file that git does not compare.
+func (b *Changes) CheckFiles(names []string) error {
 	for _, name := range names {
-		relative, err := filepath.Rel("/"+b.path(""), "/"+b.realPath(repository.PathOf(name)))
+		relative, err := filepath.Rel("/"+b.Path(""), "/"+b.realPath(repository.PathOf(name)))
 		if name == "-" || err != nil || !filepath.IsLocal(relative) {
-			return fmt.Errorf("--base: %s is not in the repository %s", terminal.OneLine(name), terminal.OneLine(b.root))
+			return fmt.Errorf("--base: %s is not in the repository %s", terminal.OneLine(name), terminal.OneLine(b.Root))
 		}
 	}
 	return nil
@@ -122,16 +138,16 @@ func (b *baseline) checkFiles(names []string) error {
 func isManifest(name string) bool { return workspace.IsFileName(path.Base(name)) }
 
 // add adds a changed file by its name and its mode in git.
-func (b *baseline) add(name, mode string) {
-	b.all = b.all || path.Base(name) == configName
+func (b *Changes) add(name, mode string) {
+	b.all = b.all || path.Base(name) == b.settings
 	if mode == submodule || mode != deleted && isManifest(name) {
-		b.changed[b.path(name)] = true
+		b.changed[b.Path(name)] = true
 	}
 }
 
-// path returns the path of a name that is relative to the root of the repository. No folder in it is a link.
-func (b *baseline) path(name string) string {
-	return path.Join(b.realPath(repository.PathOf(b.root)), name)
+// Path returns the path of a name that is relative to the root of the repository. No folder in it is a link.
+func (b *Changes) Path(name string) string {
+	return path.Join(b.realPath(repository.PathOf(b.Root)), name)
 }
 
 // maxBaseBytes bounds the files of a baseline together.
@@ -144,7 +160,7 @@ type blob struct {
 }
 
 // read reads files of the commit.
-func (b *baseline) read(ctx context.Context, list []blob) error {
+func (b *Changes) read(ctx context.Context, list []blob) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -160,10 +176,10 @@ func (b *baseline) read(ctx context.Context, list []blob) error {
 	for _, of := range list {
 		text, err := nextObject(in)
 		if err != nil {
-			return fmt.Errorf("--base: %s in %s: %w", terminal.OneLine(of.name), b.commit, err)
+			return fmt.Errorf("--base: %s in %s: %w", terminal.OneLine(of.name), b.Commit, err)
 		}
-		name := of.name + " in " + b.commit[:min(len(b.commit), 12)]
-		f := b.oldFile(workspace.Parse(workspace.Source{Name: name, Path: b.path(of.name)}, text, 0), of.link)
+		name := of.name + " in " + b.Commit[:min(len(b.Commit), 12)]
+		f := b.oldFile(workspace.Parse(workspace.Source{Name: name, Path: b.Path(of.name)}, text, 0), of.link)
 		b.files[f.Path] = f
 		b.all = b.all || definesKinds(f.File)
 	}
@@ -199,10 +215,10 @@ func nextObject(in *bufio.Reader) ([]byte, error) {
 }
 
 // git runs git in the root of the repository. It runs no hooks and no filters of the repository.
-func (b *baseline) git(ctx context.Context, stdin io.Reader, arguments ...string) ([]byte, error) {
+func (b *Changes) git(ctx context.Context, stdin io.Reader, arguments ...string) ([]byte, error) {
 	arguments = append([]string{"-c", "core.fsmonitor=false"}, arguments...)
 	c := exec.CommandContext(ctx, "git", arguments...) //nolint:gosec // no shell
-	c.Dir, c.Stdin, c.Env = b.root, stdin, append(os.Environ(), "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0")
+	c.Dir, c.Stdin, c.Env = b.Root, stdin, append(os.Environ(), "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0")
 	out, err := c.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		reason := cmp.Or(strings.TrimSpace(string(exit.Stderr)), exit.Error())
