@@ -29,8 +29,7 @@ func (e *Error) Error() string {
 // document is a YAML document of a file.
 type document struct {
 	file   string
-	before int // lines of the file before it
-	source *tree.YAMLSource
+	origin tree.Origin
 	json   []byte
 	errs   []error
 	// inTests counts the errors of tests.
@@ -49,26 +48,20 @@ var limits = tree.Limits{MaxBytes: 64 << 20}
 
 // parse returns the root of a document.
 func parse(file string, d tree.YAMLDocument) (node, error) {
-	text, source, err := tree.YAMLToJSON(d.Text, limits)
+	whole := tree.NewText(d.Text, tree.Position{Line: d.Line})
+	text, converted, err := tree.ConvertPart(whole, 0, len(d.Text), limits)
 	if err != nil {
 		return node{}, syntaxError(file, d.Line-1, err)
 	}
-	root := node{&document{file: file, before: d.Line - 1, source: source, json: text}, "", text}
-	root.errs = duplicateKeys(file, d)
+	if end, more := tree.IgnoredText(d.Text); more {
+		return node{}, &Error{file, whole.Position(end).Line, "the document ends before this line: --- begins another one"}
+	}
+	root := node{&document{file: file, origin: converted.At(nil), json: text}, "", text}
+	for _, k := range converted.DuplicatesOutside(nil) { // a key can override a merged one, as in manifests
+		name := k.Path[len(k.Path)-1].Key()
+		root.errs = append(root.errs, &Error{file, k.Position.Line, fmt.Sprintf("key %q already set in map", name)})
+	}
 	return root, nil
-}
-
-// duplicateKeys returns an error for each duplicate key of a document. A key can override a merged one, as in manifests.
-func duplicateKeys(file string, d tree.YAMLDocument) (errs []error) {
-	_, converted, err := tree.ConvertPart(tree.NewText(d.Text, tree.Position{}), 0, len(d.Text), limits)
-	if err != nil {
-		return nil // of the size: it was read before
-	}
-	for _, k := range converted.DuplicatesOutside(nil) {
-		name := tree.UnescapePointer(k.Path[len(k.Path)-1:].Pointer()[1:])
-		errs = append(errs, &Error{file, d.Line - 1 + k.Position.Line, fmt.Sprintf("key %q already set in map", name)})
-	}
-	return errs
 }
 
 // syntaxError returns the error for a text that begins after a number of lines. Errors of YAML name a line.
@@ -87,7 +80,7 @@ func syntaxError(file string, before int, err error) error {
 }
 
 // line returns the line of the value in the file, or that of its deepest existing ancestor.
-func (n node) line() int { return n.before + n.source.Follow(nil, n.pointer).Line }
+func (n node) line() int { return n.origin.Follow(n.pointer).Line }
 
 // lineOf returns the line of a value below this one.
 func (n node) lineOf(pointer string) int {

@@ -205,6 +205,19 @@ func TestSelect(t *testing.T) {
 	}
 }
 
+// TestSyntax: errors have the lines of the file.
+func TestSyntax(t *testing.T) {
+	for text, want := range map[string]string{
+		"tests: []\n---\n- a\n- {b: 1\n":          "s.yaml:4: did not find expected ',' or '}'",
+		"tests: []\n---\n{a: 1}\n{b: 1}\n":        "s.yaml:4: the document ends before this line: --- begins another one",
+		"# c\n---\ntests: []\nname: a\nname: b\n": `s.yaml:5: key "name" already set in map`,
+	} {
+		if _, _, err := Read("s.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
 // TestOlderErrors compares expected errors with messages of Kubernetes 1.37.
 func TestOlderErrors(t *testing.T) {
 	for _, tc := range []struct {

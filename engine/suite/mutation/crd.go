@@ -187,14 +187,14 @@ type places struct {
 type placedCRD struct {
 	name     string
 	versions []string
-	before   int // lines of the file before the document
-	source   *tree.YAMLSource
+	origin   tree.Origin
 }
 
 // placesOf reads the files of a set. Files that cannot be read have no lines.
 func placesOf(f *suite.CRDs) (p places) {
 	for d := range tree.SplitYAML(f.Original()) {
-		text, source, err := tree.YAMLToJSON(d.Text, tree.Limits{MaxBytes: 64 << 20})
+		whole := tree.NewText(d.Text, tree.Position{Line: d.Line})
+		text, converted, err := tree.ConvertPart(whole, 0, len(d.Text), tree.Limits{MaxBytes: 64 << 20})
 		if err != nil {
 			continue
 		}
@@ -205,7 +205,7 @@ func placesOf(f *suite.CRDs) (p places) {
 		if json.Unmarshal(text, &m) != nil {
 			continue
 		}
-		placed := placedCRD{name: m.Metadata.Name, before: d.Line - 1, source: source}
+		placed := placedCRD{name: m.Metadata.Name, origin: converted.At(nil)}
 		for _, v := range m.Spec.Versions {
 			placed.versions = append(placed.versions, v.Name)
 		}
@@ -221,7 +221,7 @@ func (p places) line(name, version, pointer string) int {
 		if d.name != name || at < 0 {
 			continue
 		}
-		return d.before + d.source.Follow(nil, fmt.Sprintf("/spec/versions/%d/schema/openAPIV3Schema%s", at, pointer)).Line
+		return d.origin.Follow(fmt.Sprintf("/spec/versions/%d/schema/openAPIV3Schema%s", at, pointer)).Line
 	}
 	return 0
 }
