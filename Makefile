@@ -213,6 +213,10 @@ stream: ## Stream LENGTHS objects through AdmitStream; print the rate and the me
 loadtest: ## Test the files of deploy, and the cases of make load in a small size
 	cd server/loadtest && $(GOTEST) ./...
 
+.PHONY: callpath
+callpath: ## Print the functions of the server that one Validate over REST executes, by package
+	@cd server/loadtest && go test ./callpath -count=1 -v
+
 # go test splits -run at each / and |, except in parentheses.
 .PHONY: load
 load: ## Reproduce hostile and heavy use, compare with the bars; CASE=regexp DURATION=… RATE=… OUT=… BINARY=… FLAGS=…

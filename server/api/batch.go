@@ -18,7 +18,6 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/call"
-	"github.com/crdeval/crdeval/server/conversion"
 	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/registry"
 )
@@ -49,8 +48,6 @@ type batch struct {
 	catalog    string
 	view       registry.View
 	inlineCrds []engine.Document
-	n          int            // the number of items
-	item       func(int) item // returns an item
 	options    options
 	timeout    time.Duration // of each item; 0: none
 	limits     engine.Limits
@@ -61,18 +58,12 @@ type batch struct {
 	plain      atomic.Pointer[plainResult]
 }
 
-// setItems sets the items of a batch.
-func setItems[I item](b *batch, items []I) {
-	b.n, b.item = len(items), func(i int) item { return items[i] }
-}
-
 // open checks the fields of a request and opens the view of the catalog that all items use.
 func open[I item](ctx context.Context, s *evaluationService, r evaluation[I]) (*batch, error) {
 	c := r.GetContext()
 	b := &batch{catalog: c.GetCatalog(), limits: s.limits.Documents, faults: s.faults}
-	setItems(b, r.GetItems())
 	err := checkLength(r.GetItems(), "items", "max_batch_items", s.limits.MaxBatchItems)
-	if err == nil {
+	if err == nil && len(c.GetCrds()) > 0 {
 		b.inlineCrds, err = inlineCrds(ctx, c)
 	}
 	if err == nil {
@@ -81,7 +72,7 @@ func open[I item](ctx context.Context, s *evaluationService, r evaluation[I]) (*
 	if err == nil {
 		b.view, err = openView(ctx, s.registry, c, b.inlineCrds)
 	}
-	b.budget.reset(s.limits.MaxMessageBytes, b.n*reservedErrorBytes)
+	b.budget.reset(s.limits.MaxMessageBytes, len(r.GetItems())*reservedErrorBytes)
 	b.budget.lease = call.Of(ctx).Lease
 	return b, err
 }
@@ -161,21 +152,19 @@ func (b *batch) setInclude(include *crdevalv1.PresentationOptions) (err error) {
 	return err
 }
 
-// run calls evaluate for the index of each item, on at most as many goroutines as there are seats. It calls fail for each
-// item whose evaluation returns an error or panics, and for items that are not started before the end of ctx. It returns
-// an error if something else panics.
+// run calls evaluate for the index of each of n items. It calls fail for each item whose evaluation returns an error or
+// panics, and for items that are not started before the end of ctx. It returns an error if something else panics.
 func (b *batch) run(
-	ctx context.Context, s *flow.Scheduler, evaluate func(context.Context, *resolver, int) error, fail func(int, error),
+	ctx context.Context, s *flow.Scheduler, n int,
+	evaluate func(context.Context, *resolver, int) error, fail func(*resolver, int, error),
 ) error {
-	workers := min(s.Seats(), (b.n+itemsPerWorker-1)/itemsPerWorker)
 	// Items are taken one by one: items in a share behind a slow item would miss the deadline.
-	ctx, release := conversion.Reserve(ctx)
-	defer release()
-	return s.RunItems(ctx, workers, b.n, func(ctx context.Context, work *flow.Work) func(int) {
+	workers := (n + itemsPerWorker - 1) / itemsPerWorker
+	return s.RunItems(ctx, workers, n, func(ctx context.Context, work *flow.Work) func(int) {
 		r := resolver{view: b.view, limits: b.limits, origins: call.Of(ctx).Origins}
 		return func(i int) {
 			if err := work.Item(func(ctx context.Context) error { return b.evaluate(ctx, &r, i, evaluate) }); err != nil {
-				fail(i, b.addVersion(&r, b.item(i), err))
+				fail(&r, i, err)
 			}
 		}
 	})
@@ -204,7 +193,7 @@ func (b *batch) evaluate(ctx context.Context, r *resolver, i int, f func(context
 		limited, cancel = context.WithTimeout(ctx, b.timeout)
 		defer cancel()
 	}
-	if err = f(limited, r, i); lacksMemory(err) && b.paused.CompareAndSwap(false, true) {
+	if err = f(limited, r, i); err != nil && lacksMemory(err) && b.paused.CompareAndSwap(false, true) {
 		flow.Sleep(ctx, memoryPause)
 	}
 	return err

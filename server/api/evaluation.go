@@ -103,10 +103,12 @@ func evaluateAll[I item, R any](
 	}
 	all := r.GetItems()
 	results := make([]*R, len(all))
-	if err := b.run(items, s.scheduler, func(ctx context.Context, r *resolver, i int) (err error) {
+	if err := b.run(items, s.scheduler, len(all), func(ctx context.Context, r *resolver, i int) (err error) {
 		results[i], err = e.evaluate(b, ctx, r, all[i])
 		return err
-	}, func(i int, err error) { results[i] = e.fail(b.boundedStatus(ctx, err)) }); err != nil {
+	}, func(r *resolver, i int, err error) {
+		results[i] = e.fail(b.boundedStatus(ctx, b.addVersion(r, all[i], err)))
+	}); err != nil {
 		return nil, err
 	}
 	return results, context.Cause(ctx)
@@ -194,20 +196,25 @@ func isPlain(v *engine.Verdict) bool {
 
 // verdictResult returns the result of a verdict. The error says that it does not fit in the response.
 func (b *batch) verdictResult(v *engine.Verdict) (*crdevalv1.VerdictResult, error) {
-	plain := isPlain(v)
-	if p := b.plain.Load(); plain && p != nil && p.GetVerdict().Revision == v.Revision {
+	if isPlain(v) {
+		p := b.plain.Load()
+		if p == nil || p.GetVerdict().Revision != v.Revision {
+			m := resultOf(&crdevalv1.Verdict{Allowed: true, Revision: v.Revision})
+			p = &plainResult{m, encodedSize(m)}
+			b.plain.Store(p)
+		}
 		return p.VerdictResult, b.budget.take(p.size)
 	}
 	m, err := b.verdict(v)
 	if err != nil {
 		return nil, err
 	}
-	result := &crdevalv1.VerdictResult{Result: &crdevalv1.VerdictResult_Verdict{Verdict: m}}
-	size := encodedSize(result)
-	if plain {
-		b.plain.Store(&plainResult{result, size})
-	}
-	return result, b.budget.take(size)
+	result := resultOf(m)
+	return result, b.budget.take(encodedSize(result))
+}
+
+func resultOf(m *crdevalv1.Verdict) *crdevalv1.VerdictResult {
+	return &crdevalv1.VerdictResult{Result: &crdevalv1.VerdictResult_Verdict{Verdict: m}}
 }
 
 // verdict returns the message of a verdict. The error says that it does not fit in the response.

@@ -111,7 +111,7 @@ func (r *resolver) judge(
 	guessed := r.guess(ctx, m, typed)
 	if guessed != nil {
 		v, err = f(ctx, guessed)
-		if lacksMemory(err) || ctx.Err() != nil || err == nil && v.Allowed {
+		if err == nil && v.Allowed || ctx.Err() != nil || lacksMemory(err) {
 			return v, err
 		}
 	}

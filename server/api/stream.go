@@ -245,7 +245,6 @@ func (t *stream[M, I, R]) answer(ctx context.Context, m M, view registry.View) e
 		batch: &batch{catalog: o.catalog, view: view, options: o.options, timeout: o.timeout, limits: o.limits, faults: o.faults},
 		first: t.next, items: m.GetItems(), results: make([]*R, n), failed: make([]error, n),
 	}
-	setItems(c.batch, c.items)
 	c.budget.reset(min(maxStreamResultBytes, t.service.limits.MaxMessageBytes/2), 0)
 	t.next += int64(n)
 	if err := t.evaluateChunk(ctx, c); err != nil {
@@ -257,15 +256,15 @@ func (t *stream[M, I, R]) answer(ctx context.Context, m M, view registry.View) e
 // evaluateChunk evaluates the items of a chunk.
 func (t *stream[M, I, R]) evaluateChunk(ctx context.Context, c *chunk[I, R]) error {
 	return t.unlessEnded(ctx, func() error {
-		return c.run(ctx, t.service.scheduler, func(ctx context.Context, r *resolver, i int) (err error) {
+		return c.run(ctx, t.service.scheduler, len(c.items), func(ctx context.Context, r *resolver, i int) (err error) {
 			defer t.slot.touch()
 			c.results[i], err = t.evaluate(c.batch, ctx, r, c.items[i])
 			return err
-		}, func(i int, err error) {
+		}, func(r *resolver, i int, err error) {
 			if isBudgetError(err) {
 				c.failed[i], c.results[i] = err, nil
 			} else {
-				c.results[i] = t.fail(c.itemStatus(ctx, err))
+				c.results[i] = t.fail(c.itemStatus(ctx, c.addVersion(r, c.items[i], err)))
 			}
 		})
 	})

@@ -42,7 +42,11 @@ func (a *App) startWeb(ctx context.Context) error {
 		return err
 	}
 	// Without http.ServeMux, which answers some paths with a redirect in HTML.
-	if err := a.addWeb(ctx, a.telemetry.HTTPHandler(playgroundIndex(rest)), a.config.httpAddresses(), a.tls); err != nil {
+	handler := rest
+	if a.config.Playground {
+		handler = playgroundIndex(rest)
+	}
+	if err := a.addWeb(ctx, a.telemetry.HTTPHandler(handler), a.config.httpAddresses(), a.tls); err != nil {
 		return err
 	}
 	if a.config.MetricsAddress != "" {

@@ -107,6 +107,7 @@ type Lease struct {
 
 	// guarded by of.mu
 	bytes  [kinds]int64
+	total  int64     // of all kinds
 	since  time.Time // since when it waits for its peer; zero: it does not
 	revoke func()
 	closed bool
@@ -171,13 +172,16 @@ func (l *Lease) Grow(ctx context.Context, k Kind, n int64) error { return l.grow
 
 // grow does not wait if ctx is nil.
 func (l *Lease) grow(ctx context.Context, k Kind, n int64) error {
-	if l == nil || n <= 0 {
+	if l == nil || n == 0 {
+		return nil
+	}
+	if n < 0 {
 		l.Shrink(k, -n)
 		return nil
 	}
 	m := l.of
 	m.mu.Lock()
-	if l.held()+n > m.MaxPerCaller() {
+	if l.total+n > m.MaxPerCaller() {
 		m.stats.Rejected++
 		m.mu.Unlock()
 		return ErrTooLarge
@@ -221,14 +225,6 @@ func (l *Lease) grow(ctx context.Context, k Kind, n int64) error {
 	return err
 }
 
-// held returns the bytes of the lease.
-func (l *Lease) held() (n int64) {
-	for _, bytes := range l.bytes {
-		n += bytes
-	}
-	return n
-}
-
 // fits reports whether n more bytes fit for a lease.
 func (m *Memory) fits(l *Lease, n int64) bool {
 	after := l.holder.bytes + n
@@ -246,6 +242,7 @@ func (m *Memory) add(l *Lease, k Kind, n int64) {
 	}
 	m.hold(l.holder, n)
 	l.bytes[k] += n
+	l.total += n
 	m.byKind[k] += n
 	m.used += n
 }
@@ -311,7 +308,7 @@ func (m *Memory) revocable() func() {
 	var found *Lease
 	for l := range m.stalled {
 		switch {
-		case l.holder.bytes <= claimed, l.held() == 0, time.Since(l.since) < stallTime:
+		case l.holder.bytes <= claimed, l.total == 0, time.Since(l.since) < stallTime:
 		case found == nil, l.holder.bytes > found.holder.bytes, l.holder == found.holder && l.since.Before(found.since):
 			found = l
 		}
@@ -338,6 +335,7 @@ func (l *Lease) shrink(k Kind, n int64) {
 	m := l.of
 	m.hold(l.holder, -n)
 	l.bytes[k] -= n
+	l.total -= n
 	m.byKind[k] -= n
 	m.used -= n
 	m.grant()

@@ -118,9 +118,16 @@ func (c *Client) Close() { c.clients.Purge() }
 
 // Convert implements conversionwebhook.Converter. The conversions of a batch share calls: see Reserve.
 func (c *Client) Convert(ctx context.Context, r conversionwebhook.Request) ([][]byte, error) {
-	if pool, of := flow.PoolOf(ctx), reservationOf(ctx); pool != nil && of != nil && len(r.Objects) == 1 {
-		reply, err := of.convert(ctx, pool, c, r)
-		return [][]byte{reply}, err
+	if pool := flow.PoolOf(ctx); pool != nil {
+		of := pool.Share(func(ctx context.Context) (any, func()) {
+			of := reserve(ctx)
+			return of, of.release
+		}).(*reservation) //nolint:forcetypeassert // only this package shares
+		if len(r.Objects) == 1 {
+			reply, err := of.convert(ctx, pool, c, r)
+			return [][]byte{reply}, err
+		}
+		ctx = of.within(ctx)
 	}
 	var replies [][]byte
 	var err error

@@ -34,8 +34,6 @@ func batch(ctx context.Context, c *Client, w *apiextensionsv1.WebhookConversion,
 // run evaluates a batch as the service does.
 func run(ctx context.Context, workers, n int, evaluate func(ctx context.Context, i int)) error {
 	s := flow.New(flow.Options{Seats: workers})
-	ctx, release := Reserve(ctx)
-	defer release()
 	return s.RunItems(ctx, workers, n, func(_ context.Context, w *flow.Work) func(int) {
 		return func(i int) {
 			if err := w.Item(func(ctx context.Context) error { evaluate(ctx, i); return nil }); err != nil {

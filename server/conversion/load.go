@@ -115,14 +115,25 @@ type batchContext struct {
 	requestWeight int64 // of the call
 }
 
+// reserve returns a reservation for calls with a context.
+func reserve(ctx context.Context) *reservation {
+	r := &reservation{}
+	r.ctx = r.within(ctx)
+	return r
+}
+
+// within returns a context for calls with the reservation.
+func (r *reservation) within(ctx context.Context) context.Context {
+	return context.WithValue(ctx, batchKey{}, batchContext{reservation: r})
+}
+
 // Reserve returns a context whose conversions keep the memory that they reserve for responses, and a function that
-// releases this memory. The conversions of a flow.Pool with this context share calls.
+// releases this memory. The items of a flow.Pool need it not: they share a reservation, and calls.
 func Reserve(ctx context.Context) (context.Context, func()) {
 	if reservationOf(ctx) != nil {
 		return ctx, func() {}
 	}
-	r := &reservation{}
-	r.ctx = context.WithValue(ctx, batchKey{}, batchContext{reservation: r})
+	r := reserve(ctx)
 	return r.ctx, r.release
 }
 

@@ -29,6 +29,8 @@ type Pool struct {
 	parked  int64 // bytes of the parked items
 	resumed []*Parked
 	onIdle  []func()
+	shared  any
+	end     func() // of shared; nil: none
 }
 
 // NewWorker returns the function with which a goroutine evaluates items. w is the work of the goroutine.
@@ -41,12 +43,17 @@ type Parked struct {
 }
 
 // RunItems calls the functions that newWorker returns for each index from 0 to items-1, on at most workers goroutines at
-// a time. newWorker is called once for each goroutine. Parked items hold memory, so no further items are evaluated while
+// a time, and not more than there are seats. newWorker is called once for each goroutine. Parked items hold memory, so no further items are evaluated while
 // items of more than 160 MiB are parked. If a function panics, no further items are evaluated, and RunItems returns an
 // error.
 func (s *Scheduler) RunItems(ctx context.Context, workers, items int, newWorker NewWorker) error {
-	p := &Pool{s: s, ctx: ctx, newWorker: newWorker, items: int64(items), workers: max(workers, 1)}
+	p := &Pool{s: s, ctx: ctx, newWorker: newWorker, items: int64(items), workers: min(max(workers, 1), s.seats)}
 	p.running = p.workers
+	defer func() {
+		if p.end != nil {
+			p.end()
+		}
+	}()
 	for range p.workers - 1 {
 		p.others.Go(p.work)
 	}
@@ -77,14 +84,24 @@ func (p *Pool) work() {
 // evaluate evaluates items until none is left.
 func (p *Pool) evaluate() (err error) {
 	defer host.Recover(&err)
-	w := p.s.Start(p.ctx)
+	w := p.s.newWork(p.ctx, p.s.maxItemTime, p)
 	defer w.Close()
-	w.pool = p
 	evaluate := p.newWorker(p.ctx, w)
 	for i := p.next.Add(1) - 1; i < p.items; i = p.next.Add(1) - 1 {
 		evaluate(int(i))
 	}
 	return nil
+}
+
+// Share returns the value that the items of the batch share, such as the calls of a webhook. It is created when the first
+// item needs it, with the context of the batch, and ended with the batch.
+func (p *Pool) Share(create func(ctx context.Context) (shared any, end func())) any {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.end == nil {
+		p.shared, p.end = create(p.ctx)
+	}
+	return p.shared
 }
 
 // OnIdle adds a function that is called when all workers have ended or are parked.

@@ -63,18 +63,17 @@ func (c workContext) Value(key any) any {
 // Start returns new work of the call of ctx, without a seat. It charges document trees to the lease of the call. The
 // caller must call Close.
 func (s *Scheduler) Start(ctx context.Context) *Work {
-	return s.newWork(ctx, s.maxItemTime)
+	return s.newWork(ctx, s.maxItemTime, PoolOf(ctx))
 }
 
-// newWork returns work whose items have a maximum time.
-func (s *Scheduler) newWork(ctx context.Context, limit time.Duration) *Work {
-	of := call.Of(ctx)
-	w := &Work{s: s, key: of.Flow, limit: limit, granted: make(chan struct{}, 1)}
-	w.pool = PoolOf(ctx)
+// newWork returns work whose items have a maximum time, of a pool or nil.
+func (s *Scheduler) newWork(ctx context.Context, limit time.Duration, of *Pool) *Work {
+	c := call.Of(ctx)
+	w := &Work{s: s, key: c.Flow, pool: of, limit: limit, granted: make(chan struct{}, 1)}
 	w.work = w
 	w.hooks = host.Hooks{Checkpoint: w.checkpoint, Background: w.background}
-	if of.Lease != nil {
-		w.hooks.Grow = func(n int64) error { return of.Lease.TryGrow(call.Tree, n) }
+	if c.Lease != nil {
+		w.hooks.Grow = func(n int64) error { return c.Lease.TryGrow(call.Tree, n) }
 	}
 	w.within = host.WithHooks(workContext{ctx, w}, &w.hooks)
 	w.renew()
@@ -140,7 +139,7 @@ func (s *Scheduler) Run(ctx context.Context, f func(context.Context) error) erro
 
 // Do calls f, such as a compilation, when it is its turn. Its time is bounded by compilationItems times that of an item.
 func (s *Scheduler) Do(ctx context.Context, f func(context.Context) error) error {
-	w := s.newWork(ctx, compilationItems*s.maxItemTime)
+	w := s.newWork(ctx, compilationItems*s.maxItemTime, PoolOf(ctx))
 	defer w.Close()
 	return w.Item(f)
 }

@@ -98,7 +98,10 @@ func readAll(w http.ResponseWriter, r *http.Request, limit int64, memory bodyMem
 		err = from.late(fmt.Sprintf("the body arrived too slowly: the limit is %s plus one second per %d bytes, and %d bytes have arrived",
 			memory.of.patience, transport.BytesPerSecond, from.read))
 	}
-	return data, unreadable(err)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	return data, nil
 }
 
 // firstStep is how many bytes are reserved for a body before it arrives. Then the memory doubles as it fills.
@@ -229,7 +232,11 @@ func (b *body) decodeInto(v any) error {
 	}
 	switch {
 	case !b.yaml:
-		return withHint(unmarshal(b.data, v, b.lists), v)
+		err := unmarshal(b.data, v, b.lists)
+		if err != nil {
+			err = withHint(err, v)
+		}
+		return err
 	case len(bytes.TrimSpace(b.data)) == 0:
 		return errEmptyBody
 	}

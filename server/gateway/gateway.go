@@ -19,7 +19,6 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -102,9 +101,7 @@ func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Ha
 		runtime.WithErrorHandler(handleError),
 		runtime.WithRoutingErrorHandler(g.handleRoutingError),
 		runtime.WithMiddlewares(g.prepare),
-		runtime.WithIncomingHeaderMatcher(func(key string) (string, bool) {
-			return strings.ToLower(key), key == headerRequestID
-		}),
+		runtime.WithIncomingHeaderMatcher(func(string) (string, bool) { return "", false }), // authorization is passed on
 		runtime.WithOutgoingHeaderMatcher(func(string) (string, bool) { return "", false }),
 		runtime.WithOutgoingTrailerMatcher(func(string) (string, bool) { return "", false }),
 		runtime.WithForwardResponseOption(writeHead),
@@ -209,7 +206,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.mux.ServeHTTP(&timedWriter{ResponseWriter: w, control: control, call: c}, r)
 }
 
-// headerRequestID is passed on to the handlers, as grpc-gateway does with Authorization.
+// headerRequestID is the ID of a request, which is also in its answer and in logs.
 const headerRequestID = "X-Request-Id"
 
 // PeerOf returns the client as handlers see it in a call over gRPC.

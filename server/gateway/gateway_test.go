@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/transport/inprocess"
 )
 
@@ -30,18 +31,20 @@ type recorder struct {
 	crdevalv1.UnimplementedRegistryServiceServer
 	crdevalv1.UnimplementedEvaluationServiceServer
 
-	mu       sync.Mutex
-	metadata metadata.MD
-	catalog  string
-	peer     string
-	manifest *crdevalv1.Document
-	err      error
+	mu        sync.Mutex
+	metadata  metadata.MD
+	catalog   string
+	peer      string
+	requestID string
+	manifest  *crdevalv1.Document
+	err       error
 }
 
 func (r *recorder) GetCatalog(ctx context.Context, m *crdevalv1.GetCatalogRequest) (*crdevalv1.GetCatalogResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.metadata, _ = metadata.FromIncomingContext(ctx)
+	r.requestID = call.Of(ctx).RequestID
 	if p, ok := peer.FromContext(ctx); ok {
 		r.peer = p.Addr.String()
 	}
@@ -114,11 +117,14 @@ func TestPassedOn(t *testing.T) {
 		"Grpc-Metadata-Crdeval-Identity": {"cn=root"}, "Cookie": {"a=b"}, "X-Forwarded-For": {"192.0.2.1"},
 	})
 	for key, want := range map[string]string{
-		"authorization": "Bearer secret", "x-request-id": "r1", "crdeval-identity": "",
+		"authorization": "Bearer secret", "crdeval-identity": "",
 	} {
 		if got := strings.Join(r.metadata.Get(key), ","); got != want {
 			t.Errorf("%s: %q, want %q", key, got, want)
 		}
+	}
+	if r.requestID != "r1" {
+		t.Errorf("request ID %q", r.requestID)
 	}
 	if !strings.HasPrefix(r.peer, "127.0.0.1:") {
 		t.Errorf("peer %q", r.peer)

@@ -179,7 +179,10 @@ func (g *gateway) call(w http.ResponseWriter, r *http.Request, rt *route, params
 
 // checkQuery returns INVALID_ARGUMENT for a query that the route does not take.
 func (rt *route) checkQuery(r *http.Request) error {
-	if rt.body == "*" && r.URL.RawQuery != "" {
+	if r.URL.RawQuery == "" {
+		return nil
+	}
+	if rt.body == "*" {
 		return invalid("%s %s takes no query parameters: everything is in the body", r.Method, r.URL.Path)
 	}
 	values, err := url.ParseQuery(r.URL.RawQuery)

@@ -8,7 +8,6 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/diff"
 	"github.com/crdeval/crdeval/engine/kubeserver"
-	"github.com/crdeval/crdeval/server/conversion"
 	"github.com/crdeval/crdeval/server/flow"
 )
 
@@ -84,10 +83,7 @@ func (r *Registry) replay(
 	ctx context.Context, old, fresh *engine.Definition, objects []engine.Document,
 ) ([]diff.ReplayResult, error) {
 	results, errs := make([]diff.ReplayResult, len(objects)), make([]error, len(objects))
-	ctx, release := conversion.Reserve(ctx)
-	defer release()
-	workers := min(r.Scheduler.Seats(), len(objects))
-	err := r.Scheduler.RunItems(ctx, workers, len(objects), func(_ context.Context, work *flow.Work) func(int) {
+	err := r.Scheduler.RunItems(ctx, len(objects), len(objects), func(_ context.Context, work *flow.Work) func(int) {
 		return func(i int) {
 			errs[i] = work.Item(func(ctx context.Context) error {
 				one, err := diff.Replay(ctx, old, fresh, []engine.ObjectWrite{engine.Create{Object: objects[i]}}, engine.FieldValidationWarn)

@@ -57,12 +57,12 @@ func (a accessLog) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServer
 
 func (a accessLog) record(ctx context.Context, method string, start time.Time, err error) {
 	level := slog.LevelDebug
-	if err != nil {
-		level = levelOf(status.Code(err))
-	}
-	if isOverload(err) {
-		level = slog.LevelDebug
+	switch {
+	case err == nil:
+	case isOverload(err):
 		a.overload.add(ctx, err)
+	default:
+		level = levelOf(status.Code(err))
 	}
 	a.recordAt(ctx, level, method, start, err)
 }

@@ -97,7 +97,7 @@ func TestRejectionPause(t *testing.T) {
 		client, server := net.Pipe()
 		c := NewConnections(ConnectionOptions{}).add(server).(*conn) //nolint:forcetypeassert // it is one
 		g := NewGate(GateOptions{Limiter: newLimiter(1), Log: quiet()})
-		if err := g.admit(call.With(t.Context(), &call.Call{})); err != nil {
+		if err := g.admit(call.With(t.Context(), &call.Call{}), 0); err != nil {
 			t.Fatal(err)
 		}
 		from := call.With(peer.NewContext(t.Context(), &peer.Peer{Addr: c.RemoteAddr()}), &call.Call{})

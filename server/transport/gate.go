@@ -63,7 +63,7 @@ func (o ServerOptions) AdmitRequest(r *http.Request) error {
 		return err
 	}
 	ctx := r.Context()
-	err := o.Gate.admit(ctx)
+	err := o.Gate.admit(ctx, 0)
 	if err != nil {
 		o.Gate.overload.add(ctx, err) // there is no access log before the call in process
 		return err
@@ -74,8 +74,8 @@ func (o ServerOptions) AdmitRequest(r *http.Request) error {
 }
 
 // admit names the caller of a call and reserves its slot, which stays nil if calls are unlimited. Or it returns the error
-// with which the call is rejected.
-func (g *Gate) admit(ctx context.Context) error {
+// with which the call is rejected. waited is how long the call has waited in its connection.
+func (g *Gate) admit(ctx context.Context, waited time.Duration) error {
 	if g.UnderPressure != nil && g.UnderPressure() {
 		g.Rejected(RejectedMemory)
 		return errMemoryShort()
@@ -85,7 +85,7 @@ func (g *Gate) admit(ctx context.Context) error {
 	if g.Limiter == nil {
 		return nil
 	}
-	slot, rejection := g.Limiter.Admit(c.Caller, connOf(ctx).waited())
+	slot, rejection := g.Limiter.Admit(c.Caller, waited)
 	if rejection != nil {
 		g.Rejected(string(rejection.Reason))
 		return rejection.Error(limitError)
@@ -101,7 +101,7 @@ func (g *Gate) Drain() { g.incoming.drain() }
 func (g *Gate) tap(log accessLog) tap.ServerInHandle {
 	return func(ctx context.Context, info *tap.Info) (context.Context, error) {
 		if !isProbe(info.FullMethodName) {
-			if err := g.admit(ctx); err != nil {
+			if err := g.admit(ctx, connOf(ctx).waited()); err != nil {
 				log.record(ctx, info.FullMethodName, time.Now(), err)
 				if c := connOf(ctx); c != nil {
 					c.rejected.Store(true)

@@ -29,7 +29,7 @@ func (g *Gate) inFlight() int {
 func TestGateAdmit(t *testing.T) {
 	admit := func(g *Gate) (*call.Slot, error) {
 		c := &call.Call{}
-		err := g.admit(call.With(t.Context(), c))
+		err := g.admit(call.With(t.Context(), c), 0)
 		return c.Slot, err
 	}
 	if slot, err := admit(NewGate(GateOptions{})); slot != nil || err != nil {

@@ -30,7 +30,7 @@ func TestWatchUsesNoSlot(t *testing.T) {
 		c := &call.Call{}
 		ctx := call.With(t.Context(), c)
 		return log.stream(nil, anonymous{ctx: ctx}, info, func(srv any, ss grpc.ServerStream) error {
-			if err := a.admit(ctx); err != nil {
+			if err := a.admit(ctx, 0); err != nil {
 				return err
 			}
 			defer c.End()

@@ -109,7 +109,10 @@ func (c *Conn) run(ctx context.Context, method string, f func(context.Context) e
 	ctx, cancel := context.WithCancel(c.serverContext(ctx, method))
 	defer cancel()
 	end := c.begin(ctx, false, false)
-	err := statusError(f(ctx))
+	err := f(ctx)
+	if err != nil {
+		err = statusError(err)
+	}
 	end(err)
 	return err
 }
