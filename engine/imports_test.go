@@ -78,6 +78,7 @@ var forbidden = []struct{ from, to, why string }{
 	{"server/cmd/crdeval/terminal", module, "it needs a writer only"},
 	{"server/cmd/crdeval/input", module + "proto", "it reads files without a service"},
 	{"server/cmd/crdeval/baseline", module + "proto", "it reads files without a service"},
+	{"server/cmd/crdeval/crdsources", module + "proto", "it reads files and URLs without a service"},
 	{"server/cmd/crdeval/samplefiles", module + "proto", "it writes what the engine returns"},
 	{"server/cmd/crdeval/cluster", module + "proto", "it is a client of Kubernetes, not of crdeval"},
 	{"server/cmd/crdeval/catalog", module + "server/api", "commands evaluate without a server"},

@@ -149,7 +149,7 @@ func (c *admitCommand) printer(ctx context.Context, env environment, a *admissio
 // Run checks every object of every file, with --watch again after changes.
 func (c *admitCommand) Run(ctx context.Context, env environment) error {
 	return c.repeat(ctx, env, func(env environment) (err error) {
-		if c.sources, err = c.config.sourceFiles(); err != nil {
+		if c.sources, err = c.config.sources.Files(); err != nil {
 			return err
 		}
 		return c.admit(ctx, env)

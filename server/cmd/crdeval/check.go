@@ -68,7 +68,7 @@ func (c *checkCommand) Validate() error {
 // Run checks every document, with --watch again after changes.
 func (c *checkCommand) Run(ctx context.Context, env environment) error {
 	return c.repeat(ctx, env, func(env environment) error {
-		if _, err := c.config.sourceFiles(); err != nil {
+		if _, err := c.config.sources.Files(); err != nil {
 			return err
 		}
 		return c.check(ctx, env)

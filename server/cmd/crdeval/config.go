@@ -11,6 +11,7 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
+	"github.com/crdeval/crdeval/server/cmd/crdeval/crdsources"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/download"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/repository"
 	"github.com/crdeval/crdeval/server/settings"
@@ -55,7 +56,7 @@ type configFile struct {
 	name     string
 	found    bool                             // without --config
 	settings map[string]map[string]*yaml.Node // by command, "" for all, and by flag
-	sources  *crdSources                      // nil without crd-sources
+	sources  *crdsources.Sources              // nil without crd-sources
 }
 
 // Load implements commandline.Loader: it reads the configuration file. The settings of the command take precedence over
@@ -157,10 +158,11 @@ func (c *configFile) add(command string, mapping *yaml.Node, flags map[string]ma
 			fail(key, "a key must be the name of a flag or command, not a list, a mapping or <<")
 		case c.settings[command][key.Value] != nil || command == "" && c.settings[key.Value] != nil:
 			fail(key, "%s is set twice", key.Value)
-		case command == "" && key.Value == crdSourcesKey && c.sources != nil:
+		case command == "" && key.Value == crdsources.Key && c.sources != nil:
 			fail(key, "%s is set twice", key.Value)
-		case command == "" && key.Value == crdSourcesKey:
-			errs = append(errs, c.addSources(value)...)
+		case command == "" && key.Value == crdsources.Key:
+			sources, bad := crdsources.Read(c.name, value)
+			c.sources, errs = sources, append(errs, bad...)
 		case command == "" && flags[key.Value] != nil:
 			errs = append(errs, c.add(key.Value, value, flags)...)
 		case flag == nil && command != "":
@@ -171,7 +173,7 @@ func (c *configFile) add(command string, mapping *yaml.Node, flags map[string]ma
 			fail(key, "a cluster can only be chosen by a flag, a variable or a file of --config")
 		case c.found && urlIn(value) != "":
 			fail(key, "%s has the URL %s: list it in %s, and run %s. A flag, a variable or a file of --config can also name it",
-				key.Value, urlIn(value), crdSourcesKey, pullCommand)
+				key.Value, urlIn(value), crdsources.Key, crdsources.PullCommand)
 		case c.found && needsTrust(key.Value):
 			fail(key, "%s can only be set by a flag, a variable or a file of --config", key.Value)
 		case flag.CheckNode(value) != nil:

@@ -121,7 +121,7 @@ func (c *lspCommand) withConfig(working string) (merged lspCommand, err error) {
 		return merged, err
 	}
 	config.apply(set, "lsp", "admit", "")
-	sources, err := config.sourceFiles()
+	sources, err := config.sources.Files()
 	if err == nil {
 		merged.CRDs = append(slices.Clone(merged.CRDs), sources...)
 	}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -143,4 +145,9 @@ type afterwards struct {
 func (a *afterwards) Read(p []byte) (int, error) {
 	<-a.ready
 	return a.Reader.Read(p)
+}
+
+func sha256Of(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
 }
