@@ -3,18 +3,13 @@ package tests
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
 	"testing"
 
-	"github.com/crdeval/crdeval/cache"
-	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
 	"github.com/crdeval/crdeval/engine/testenv"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
-	"github.com/crdeval/crdeval/server/registry"
-	"github.com/crdeval/crdeval/server/transport/inprocess"
 )
 
 // storedObjects is the number of objects that TestStorage reads in one call.
@@ -23,7 +18,8 @@ var storedObjects = testenv.Volume(1250)
 // TestStorage reads objects of many CRDs, stored at all of their versions, in one call of Read. Each result equals that
 // of the codec of an API server's storage.
 func TestStorage(t *testing.T) {
-	crds, evaluation := startTransforms(t)
+	conn, _ := serve(t, api.Limits{MaxBatchItems: storedObjects})
+	crds, evaluation := crdevalv1.NewRegistryServiceClient(conn), crdevalv1.NewEvaluationServiceClient(conn)
 	ctx := context.Background()
 	request := &crdevalv1.ReadRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, TargetVersion: "v1"}
 	var want [][]byte
@@ -70,24 +66,6 @@ func TestStorage(t *testing.T) {
 		t.Errorf("%d of %d objects differ, stored at %v", wrong, len(response.GetResults()), versions)
 	}
 	t.Logf("%d objects, stored at %v", len(want), versions)
-}
-
-// start starts a server that accepts this number of items per call.
-func startTransforms(t *testing.T) (crdevalv1.RegistryServiceClient, crdevalv1.EvaluationServiceClient) {
-	t.Helper()
-	ctx := context.Background()
-	programs := cache.New(cache.Options[string, *engine.Definition]{MaxBytes: 256 << 20, Weigh: (*engine.Definition).Size})
-	kept, err := registry.New(ctx, registry.NewMemoryStore(), registry.Options{Programs: programs, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn := inprocess.New(inprocess.Options{})
-	api.Register(conn, api.Options{Registry: kept, Limits: api.Limits{MaxBatchItems: storedObjects}})
-	t.Cleanup(func() {
-		conn.Stop()
-		_ = programs.Close(ctx)
-	})
-	return crdevalv1.NewRegistryServiceClient(conn), crdevalv1.NewEvaluationServiceClient(conn)
 }
 
 func document(text []byte) *crdevalv1.Document {

@@ -34,29 +34,34 @@ type server struct {
 	rest       *httptest.Server
 }
 
-func startServer(t *testing.T) *server {
+// serve serves the API in this process, with a registry of its own in memory.
+func serve(t *testing.T, limits api.Limits) (*inprocess.Conn, http.Handler) {
 	t.Helper()
-	ctx := context.Background()
+	ctx, log := context.Background(), slog.New(slog.DiscardHandler)
 	programs := cache.New(cache.Options[string, *engine.Definition]{MaxBytes: 64 << 20, Weigh: (*engine.Definition).Size})
-	kept, err := registry.New(ctx, registry.NewMemoryStore(), registry.Options{Programs: programs, Log: slog.New(slog.DiscardHandler)})
+	kept, err := registry.New(ctx, registry.NewMemoryStore(), registry.Options{Programs: programs, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
 	conn := inprocess.New(inprocess.Options{})
-	api.Register(conn, api.Options{Registry: kept})
+	api.Register(conn, api.Options{Registry: kept, Limits: limits, Log: log})
 	handler, err := gateway.New(ctx, conn, gateway.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rest := httptest.NewServer(handler)
 	t.Cleanup(func() {
-		rest.Close()
 		conn.Stop()
 		_ = programs.Close(ctx)
 	})
-	return &server{
-		crdevalv1.NewRegistryServiceClient(conn), crdevalv1.NewEvaluationServiceClient(conn), rest,
-	}
+	return conn, handler
+}
+
+func startServer(t *testing.T) *server {
+	t.Helper()
+	conn, handler := serve(t, api.Limits{})
+	rest := httptest.NewServer(handler)
+	t.Cleanup(rest.Close)
+	return &server{crdevalv1.NewRegistryServiceClient(conn), crdevalv1.NewEvaluationServiceClient(conn), rest}
 }
 
 // post sends JSON over REST and returns the response text.

@@ -1,11 +1,9 @@
 package tests
 
 import (
-	"context"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -29,16 +27,12 @@ import (
 	webhookutil "k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/apiserver/pkg/warning"
 
-	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 	"github.com/crdeval/crdeval/engine/kubeserver"
 	"github.com/crdeval/crdeval/engine/testenv"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
-	"github.com/crdeval/crdeval/server/gateway"
-	"github.com/crdeval/crdeval/server/registry"
-	"github.com/crdeval/crdeval/server/transport/inprocess"
 )
 
 const name = "crontabs.crdeval.dev" // of the webhooks
@@ -53,29 +47,14 @@ type fixture struct {
 
 func startWebhook(t *testing.T, policy admissionregistrationv1.FailurePolicyType) *fixture {
 	t.Helper()
-	ctx := context.Background()
-	programs := cache.New(cache.Options[string, *engine.Definition]{MaxBytes: 64 << 20, Weigh: (*engine.Definition).Size})
-	kept, err := registry.New(ctx, registry.NewMemoryStore(), registry.Options{Programs: programs, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn := inprocess.New(inprocess.Options{})
-	api.Register(conn, api.Options{Registry: kept, Log: slog.New(slog.DiscardHandler)})
-	handler, err := gateway.New(ctx, conn, gateway.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn, handler := serve(t, api.Limits{})
 	f := &fixture{registry: crdevalv1.NewRegistryServiceClient(conn)}
 	f.about("default")
 	rest := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.URL.Path = strings.Replace(r.URL.Path, "/catalogs/current/", "/catalogs/"+*f.catalog.Load()+"/", 1)
 		handler.ServeHTTP(w, r)
 	}))
-	t.Cleanup(func() {
-		rest.Close()
-		conn.Stop()
-		_ = programs.Close(ctx)
-	})
+	t.Cleanup(rest.Close)
 	f.plugins(t, rest, policy)
 	return f
 }
