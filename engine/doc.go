@@ -38,7 +38,13 @@
 // return an error do not panic. The package does no I/O: the webhook of a CRD with that conversion strategy is called
 // through Options.Converter.
 //
-// Packages below engine have further subjects: workspace (the files of a repository), diff (two CRDs), publish (OpenAPI, tables, discovery, explain, scale and selectable fields), convert (declared conversion
-// rules), suite and crdevaltest (tests), rules (costs and traces of rules), and for servers kubeserver, host and
-// conversionwebhook. docs/architecture.md in the repository describes the internals.
+// Packages below engine have further subjects:
+//
+//   - document: the texts of JSON and YAML, their positions; workspace: the files of a repository
+//   - diff: two CRDs; convert: declared conversion rules; rules: the costs and traces of rules
+//   - publish: OpenAPI, tables, discovery, explain, scale, selectable fields
+//   - suite, suite/mutation and crdevaltest: tests of CRDs
+//   - kubeserver, host and conversionwebhook: for servers
+//
+// docs/architecture.md in the repository describes the internals.
 package engine

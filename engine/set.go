@@ -72,7 +72,9 @@ func (s *Set) existing(name string) *Existing {
 
 // Definitions returns all Definitions, sorted by name.
 func (s *Set) Definitions() []*Definition {
-	return slices.SortedFunc(maps.Values(s.definitions), func(a, b *Definition) int { return strings.Compare(a.Name(), b.Name()) })
+	return slices.SortedFunc(maps.Values(s.definitions), func(a, b *Definition) int {
+		return strings.Compare(a.Name(), b.Name())
+	})
 }
 
 // Find returns the Definition of an apiVersion and a kind, or nil. The version need not be one of the CRD's.

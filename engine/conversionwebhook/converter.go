@@ -1,5 +1,5 @@
-// Package conversionwebhook is for programs that call the conversion webhooks of CRDs: the engine does no I/O, and converts with
-// the Converter in engine.Options.
+// Package conversionwebhook is for programs that call the conversion webhooks of CRDs: the engine does no I/O, and
+// converts with the Converter in engine.Options.
 package conversionwebhook
 
 import (

@@ -1,5 +1,16 @@
-// Package crdevaltest tests CRDs under go test, without an API server. Run runs the tests of a suite file, see
-// docs/testing.md. CRDs.Run runs a table of cases in Go.
+// Package crdevaltest tests CRDs under go test, without an API server:
+//
+//	func TestCronTabs(t *testing.T) {
+//		crdevaltest.Run(t, "testdata/suite.yaml")
+//		crdevaltest.Load(t, "testdata/crontabs.yaml").Run(t, []crdevaltest.Case{
+//			{Name: "at most 10 replicas", Object: cronTab("{image: a, replicas: 11}"),
+//				Causes: []crdevaltest.Cause{{Field: "spec.replicas", Message: "less than or equal to 10"}}},
+//		})
+//	}
+//
+// Run runs the tests of a suite file, which package suite reads. CRDs.Run runs a table of cases in Go. Mutate fails if
+// changed rules and bounds of the CRD pass the suite, see package mutation. docs/testing.md describes all of them, and
+// crontab_test.go in this package is a whole example.
 package crdevaltest
 
 import (

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -30,10 +31,13 @@ const maxExplainRequest = 64 << 10
 type ExplainOptions struct {
 	// APIVersion (GROUP/VERSION) selects a version. The default is the served version with the highest priority.
 	APIVersion string
-	// Recursive lists the fields of fields, without descriptions, down to MaxDepth levels. 0 means all levels.
-	Recursive bool
-	MaxDepth  int
+	// Levels is how many levels of fields are listed without descriptions, such as AllLevels for kubectl's --recursive. 0
+	// lists one level with descriptions.
+	Levels uint
 }
+
+// AllLevels are the levels of kubectl explain --recursive.
+const AllLevels = math.MaxUint
 
 // Explain returns what kubectl explain prints about a resource or one of its fields. The request is
 // TYPE.FIELDNAME[.FIELDNAME], such as crontabs.spec.replicas. TYPE is the plural, singular or short name of the
@@ -45,9 +49,6 @@ type ExplainOptions struct {
 // VERSION_NOT_FOUND or VERSION_NOT_SERVED for the APIVersion; LIMIT_EXCEEDED; ITEM_DEADLINE.
 func Explain(ctx context.Context, request string, o ExplainOptions, crds ...CRD) (_ string, err error) {
 	defer host.Recover(&err)
-	if o.MaxDepth < 0 || o.MaxDepth > 0 && !o.Recursive {
-		return "", invalid("MaxDepth must not be negative, and is for recursive explanations only")
-	}
 	fields, err := explainPath(request)
 	if err != nil {
 		return "", err
@@ -65,7 +66,7 @@ func Explain(ctx context.Context, request string, o ExplainOptions, crds ...CRD)
 		return "", err
 	}
 	text, err := explain.Text(document.JSON, explain.Request{
-		Group: c.Group, Version: version, Kind: c.Names.Kind, Path: fields, Recursive: o.Recursive, MaxDepth: o.MaxDepth,
+		Group: c.Group, Version: version, Kind: c.Names.Kind, Path: fields, Levels: o.Levels,
 		MaxBytes: maxExplanation,
 	})
 	switch {

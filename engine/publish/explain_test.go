@@ -32,7 +32,7 @@ func TestExplain(t *testing.T) {
 	if text, err := publish.Explain(t.Context(), `boats.spec.a\.b`, publish.ExplainOptions{}, crds...); err != nil || !strings.Contains(text, "\nFIELD: a.b <string>\n") {
 		t.Errorf("a name with a dot: %v\n%s", err, text)
 	}
-	if text, err := publish.Explain(t.Context(), "boats", publish.ExplainOptions{APIVersion: "sea.example.com/v1beta1", Recursive: true, MaxDepth: 1}, crds...); err != nil ||
+	if text, err := publish.Explain(t.Context(), "boats", publish.ExplainOptions{APIVersion: "sea.example.com/v1beta1", Levels: 1}, crds...); err != nil ||
 		!strings.Contains(text, "VERSION:    v1beta1") || strings.Contains(text, "spec") {
 		t.Errorf("another version: %v\n%s", err, text)
 	}
@@ -52,8 +52,6 @@ func TestExplain(t *testing.T) {
 		{"boats", publish.ExplainOptions{APIVersion: "sea.example.com/v9"}, engine.ReasonVersionNotFound, `couldn't find resource for "sea.example.com/v9, Resource=boats"`},
 		{"boats", publish.ExplainOptions{APIVersion: "v1"}, engine.ReasonVersionNotFound, "couldn't find"},
 		{"boats", publish.ExplainOptions{APIVersion: "sea.example.com/v1alpha1"}, engine.ReasonVersionNotServed, "does not serve"},
-		{"boats", publish.ExplainOptions{MaxDepth: 1}, engine.ReasonInvalidArgument, "MaxDepth"},
-		{"boats", publish.ExplainOptions{MaxDepth: -1, Recursive: true}, engine.ReasonInvalidArgument, "MaxDepth"},
 	} {
 		text, err := publish.Explain(t.Context(), tc.request, tc.o, crds...)
 		if text != "" || err == nil || engine.ReasonOf(err) != tc.reason || !strings.Contains(err.Error(), tc.text) {
@@ -84,7 +82,7 @@ func TestExplainHostile(t *testing.T) {
 				Manifest: func(context.Context) ([]byte, error) { return []byte(before + tc.schema + `}}]}}`), nil },
 			}
 			start := testenv.CPUTime()
-			text, err := publish.Explain(t.Context(), "boats", publish.ExplainOptions{Recursive: true}, crd)
+			text, err := publish.Explain(t.Context(), "boats", publish.ExplainOptions{Levels: publish.AllLevels}, crd)
 			if took := testenv.CPUTime() - start; took > 20*time.Second {
 				t.Errorf("it took %v", took)
 			}
@@ -100,11 +98,11 @@ func TestExplainHostile(t *testing.T) {
 func FuzzExplain(f *testing.F) {
 	crds := published(boats(f, "Boat"))
 	for _, request := range []string{"boats", "boats.spec.length", `boats.spec.a\.b`, "boats['spec'].length", "bt..x", "boats[?(@.a)]", "{", "boats.sea.example.com.spec", "", ".", `\`} {
-		f.Add(request, "sea.example.com/v1", true, 2)
+		f.Add(request, "sea.example.com/v1", uint(2))
 	}
 	reasons := []engine.Reason{engine.ReasonInvalidArgument, engine.ReasonVersionNotFound, engine.ReasonVersionNotServed, engine.ReasonLimitExceeded}
-	f.Fuzz(func(t *testing.T, request, apiVersion string, recursive bool, depth int) {
-		text, err := publish.Explain(t.Context(), request, publish.ExplainOptions{APIVersion: apiVersion, Recursive: recursive, MaxDepth: depth}, crds...)
+	f.Fuzz(func(t *testing.T, request, apiVersion string, levels uint) {
+		text, err := publish.Explain(t.Context(), request, publish.ExplainOptions{APIVersion: apiVersion, Levels: levels}, crds...)
 		switch {
 		case err == nil && !strings.HasPrefix(text, "GROUP:      sea.example.com\nKIND:       Boat\n"):
 			t.Errorf("%q: %s", request, text)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -160,7 +161,10 @@ func (s *presentationService) Explain(ctx context.Context, r *crdevalv1.ExplainR
 	if err != nil {
 		return nil, err
 	}
-	o := publish.ExplainOptions{APIVersion: r.GetApiVersion(), Recursive: r.GetRecursive(), MaxDepth: int(r.GetMaxDepth())}
+	o := publish.ExplainOptions{APIVersion: r.GetApiVersion()}
+	if r.GetRecursive() {
+		o.Levels = cmp.Or(uint(r.GetMaxDepth()), publish.AllLevels) //nolint:gosec // not negative
+	}
 	var text string
 	err = s.scheduler.Run(ctx, func(ctx context.Context) (err error) {
 		text, err = publish.Explain(ctx, r.GetPath(), o, view.AllCRDs(true)...)

@@ -43,8 +43,8 @@ func constants(t *testing.T, file, of string) map[string]string {
 	return all
 }
 
-// TestVocabulary checks that each reason, step and type of the engine is one of the API, and that the API has no other
-// step.
+// TestVocabulary checks that each reason, step and type of the engine and the registry is one of the API, and that the API
+// has no other step. Clients have no lists of their own: they use the generated enums.
 func TestVocabulary(t *testing.T) {
 	elsewhere := map[string]string{
 		"NOT_A_CRD":       "it is sent as MANIFEST_UNREADABLE",
@@ -56,6 +56,11 @@ func TestVocabulary(t *testing.T) {
 		}
 		if _, known := codeOf[reason]; !known && elsewhere[reason] == "" {
 			t.Errorf("%s has no gRPC code", name)
+		}
+	}
+	for name, reason := range constants(t, "../registry/error.go", "Reason") {
+		if _, known := crdevalv1.ErrorReason_value[reasonPrefix+reason]; !known {
+			t.Errorf("%s of the registry, %q, is not one of the API", name, reason)
 		}
 	}
 	for name := range crdevalv1.ErrorReason_value {

@@ -21,27 +21,19 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// Reasons of errors of the server.
-const (
-	reasonCatalogNotFound = "CATALOG_NOT_FOUND"
-	reasonCRDNotFound     = "CRD_NOT_FOUND"
-	reasonCRDOutdated     = "CRD_OUTDATED"
-)
-
-// reasonOf returns the reason of an error of the server. It is empty for another error, such as that of a lost connection.
-func reasonOf(err error) string {
+// reasonOf returns the reason of an error of the server. It is unspecified for another error, such as that of a lost
+// connection.
+func reasonOf(err error) crdevalv1.ErrorReason {
 	reason, _ := crdeval.ReasonOf(err)
-	if reason == crdevalv1.ErrorReason_ERROR_REASON_UNSPECIFIED {
-		return ""
-	}
-	return strings.TrimPrefix(reason.String(), "ERROR_REASON_")
+	return reason
 }
 
 // isLost reports whether the server does not have the registration of a Definition: it was restarted with an empty store,
 // or has dropped the revision. TOKEN_INVALID is the error for the token of another store.
 func isLost(err error) bool {
 	switch reasonOf(err) {
-	case reasonCatalogNotFound, reasonCRDNotFound, "REVISION_NOT_FOUND", "TOKEN_INVALID":
+	case crdevalv1.ErrorReason_ERROR_REASON_CATALOG_NOT_FOUND, crdevalv1.ErrorReason_ERROR_REASON_CRD_NOT_FOUND,
+		crdevalv1.ErrorReason_ERROR_REASON_REVISION_NOT_FOUND, crdevalv1.ErrorReason_ERROR_REASON_TOKEN_INVALID:
 		return true
 	}
 	return false
@@ -84,20 +76,20 @@ func (e *Evaluator) fault(ctx context.Context, err error) error {
 	}
 	st, reason := status.Convert(err), reasonOf(err)
 	switch {
-	case reason == "OVERLOADED":
+	case reason == crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED:
 		return unavailable(fmt.Sprintf("the crdeval sidecar at %s is overloaded: %s", e.address, st.Message()), retryDelay(st))
-	case reason == "STORE_UNAVAILABLE" || reason == "REPLICA_BEHIND" || isLost(err):
+	case reason == crdevalv1.ErrorReason_ERROR_REASON_STORE_UNAVAILABLE || reason == crdevalv1.ErrorReason_ERROR_REASON_REPLICA_BEHIND || isLost(err):
 		return unavailable(fmt.Sprintf("the crdeval sidecar at %s cannot evaluate: %s", e.address, st.Message()), time.Second)
-	case reason == "" && st.Code() == codes.DeadlineExceeded:
+	case reason == crdevalv1.ErrorReason_ERROR_REASON_UNSPECIFIED && st.Code() == codes.DeadlineExceeded:
 		return unavailable(fmt.Sprintf("the crdeval sidecar at %s cannot be reached: no response within %v", e.address, e.timeout), time.Second)
-	case reason == "" && (st.Code() == codes.Unavailable || st.Code() == codes.Canceled):
+	case reason == crdevalv1.ErrorReason_ERROR_REASON_UNSPECIFIED && (st.Code() == codes.Unavailable || st.Code() == codes.Canceled):
 		return unavailable(fmt.Sprintf("the crdeval sidecar at %s cannot be reached: %s", e.address, st.Message()), time.Second)
-	case reason == "DEADLINE":
+	case reason == crdevalv1.ErrorReason_ERROR_REASON_DEADLINE:
 		return &engine.Error{Reason: engine.ReasonItemDeadline, Message: st.Message(), Err: err}
-	case reason == "" || reason == "INTERNAL":
+	case reason == crdevalv1.ErrorReason_ERROR_REASON_UNSPECIFIED || reason == crdevalv1.ErrorReason_ERROR_REASON_INTERNAL:
 		return &engine.Error{Reason: engine.ReasonInternal, Message: fmt.Sprintf("sidecar at %s: %s", e.address, st.Message()), Err: err}
 	}
-	fault := &engine.Error{Reason: engine.Reason(reason), Message: st.Message(), Err: err}
+	fault := &engine.Error{Reason: engine.Reason(strings.TrimPrefix(reason.String(), "ERROR_REASON_")), Message: st.Message(), Err: err}
 	_, metadata := crdeval.ReasonOf(err)
 	fault.Limit, _ = strconv.ParseInt(metadata["maximum"], 10, 64) // 0 for a reason without a limit
 	fault.Actual, _ = strconv.ParseInt(metadata["actual"], 10, 64)

@@ -112,14 +112,14 @@ func (d *definition) register(ctx context.Context) error {
 		Catalog: d.catalog, Manifest: jsonDocument(manifest), AsStored: true, NotOlderThan: d.notOlderThan,
 	}
 	r, err := d.client.Registry().RegisterCrd(ctx, request)
-	if reasonOf(err) == reasonCatalogNotFound {
+	if reasonOf(err) == crdevalv1.ErrorReason_ERROR_REASON_CATALOG_NOT_FOUND {
 		_, err = d.client.Registry().CreateCatalog(ctx, &crdevalv1.CreateCatalogRequest{Catalog: d.catalog})
 		if err == nil || status.Code(err) == codes.AlreadyExists {
 			r, err = d.client.Registry().RegisterCrd(ctx, request)
 		}
 	}
 	switch {
-	case reasonOf(err) == reasonCRDOutdated:
+	case reasonOf(err) == crdevalv1.ErrorReason_ERROR_REASON_CRD_OUTDATED:
 		return d.find(ctx)
 	case err != nil:
 		return err

@@ -93,7 +93,7 @@ func (e *Evaluator) Remove(ctx context.Context, crd *apiextensionsv1.CustomResou
 		Catalog: e.catalog, Crd: crd.Name, NotOlderThan: resourceVersion(crd),
 	})
 	switch reasonOf(err) {
-	case reasonCatalogNotFound, reasonCRDNotFound, reasonCRDOutdated:
+	case crdevalv1.ErrorReason_ERROR_REASON_CATALOG_NOT_FOUND, crdevalv1.ErrorReason_ERROR_REASON_CRD_NOT_FOUND, crdevalv1.ErrorReason_ERROR_REASON_CRD_OUTDATED:
 		return nil
 	}
 	if err != nil {

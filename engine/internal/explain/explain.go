@@ -21,9 +21,8 @@ type Request struct {
 	// Path leads to a field by property names. Items of lists and values of maps have no path element. An empty path
 	// selects the resource.
 	Path []string
-	// Recursive lists nested fields down to MaxDepth levels. 0 means all levels.
-	Recursive bool
-	MaxDepth  int
+	// Levels is how many levels of fields are listed without descriptions. 0: one level, with descriptions.
+	Levels uint
 	// MaxBytes bounds the size of the text.
 	MaxBytes int
 }

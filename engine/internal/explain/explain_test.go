@@ -2,6 +2,7 @@ package explain
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"testing"
 )
@@ -66,7 +67,7 @@ func TestText(t *testing.T) {
 		Request
 		want string
 	}{
-		{"all", Request{Recursive: true}, `DESCRIPTION:
+		{"all", Request{Levels: math.MaxUint}, `DESCRIPTION:
     <empty>
 FIELDS:
   any	<Object>
@@ -84,7 +85,7 @@ FIELDS:
   two	<string>
 
 `},
-		{"one level", Request{Recursive: true, MaxDepth: 1}, `DESCRIPTION:
+		{"one level", Request{Levels: 1}, `DESCRIPTION:
     <empty>
 FIELDS:
   any	<Object>
@@ -110,7 +111,7 @@ DESCRIPTION:
     <empty>
 
 `},
-		{"a cycle, until it shows", Request{Path: []string{"loop", "again"}, Recursive: true}, `FIELD: again <Loop>
+		{"a cycle, until it shows", Request{Path: []string{"loop", "again"}, Levels: math.MaxUint}, `FIELD: again <Loop>
 
 
 DESCRIPTION:
@@ -123,7 +124,7 @@ FIELDS:
   n	<integer>
 
 `},
-		{"descriptions of both", Request{Path: []string{"loop"}, Recursive: true, MaxDepth: 1}, `FIELD: loop <Loop>
+		{"descriptions of both", Request{Path: []string{"loop"}, Levels: 1}, `FIELD: loop <Loop>
 
 
 DESCRIPTION:

@@ -81,7 +81,7 @@ func (p *printer) fields(s object, level int, seen []string) {
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		property, _ := properties[name].(object)
 		p.field(name, property, slices.Contains(list(resolved, "required"), any(name)), level)
-		if r.Recursive && (r.MaxDepth == 0 || level < r.MaxDepth) {
+		if uint(level) < r.Levels { //nolint:gosec // from 1
 			p.fields(property, level+1, below)
 		}
 	}
@@ -110,7 +110,7 @@ func (p *printer) field(name string, s object, required bool, level int) {
 		}
 	}
 	p.print("\n")
-	if p.request.Recursive {
+	if p.request.Levels > 0 {
 		return
 	}
 	p.print(indent(margin+2, wrap(width-2-margin, cmp.Or(text(s, "description"), "<no description>"))), "\n")

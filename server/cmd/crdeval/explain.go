@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -46,11 +47,19 @@ func (c *explainCommand) Validate() error {
 	return c.eitherFilesOrServer(c.CRDs, "missing flags: --crds=FILE, or --server")
 }
 
+// levels returns publish.ExplainOptions.Levels.
+func (c *explainCommand) levels() uint {
+	if c.Recursive {
+		return cmp.Or(uint(c.MaxDepth), publish.AllLevels) //nolint:gosec // not negative
+	}
+	return 0
+}
+
 // Run registers the CRDs and explains.
 func (c *explainCommand) Run(ctx context.Context, env environment) error {
 	return c.publish(ctx, env, c.CRDs, func(p publisher) error {
 		text, err := p.explain(ctx, c.Path,
-			publish.ExplainOptions{APIVersion: c.APIVersion, Recursive: c.Recursive, MaxDepth: int(c.MaxDepth)})
+			publish.ExplainOptions{APIVersion: c.APIVersion, Levels: c.levels()})
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/rules"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
@@ -77,18 +79,16 @@ func violationOf(m *crdevalv1.Violation) engine.Violation {
 	return engine.Violation{
 		Type: m.GetType(), Field: m.GetField(), Message: m.GetMessage(), Detail: m.GetDetail(), BadValue: m.GetBadValue().GetJson(),
 		Pointer: m.GetPointer(), SchemaPointer: m.GetSchemaPointer(), Position: positionOf(m.GetPosition()), Rule: ruleOf(m.GetRule()),
-		Step: steps[m.GetStep()], Hint: hintOf(m.GetHint()),
+		Step: stepOf(m.GetStep()), Hint: hintOf(m.GetHint()),
 	}
 }
 
-// steps are the steps by their message.
-var steps = map[crdevalv1.PipelineStep]engine.Step{
-	crdevalv1.PipelineStep_PIPELINE_STEP_DECODE: engine.StepDecode, crdevalv1.PipelineStep_PIPELINE_STEP_REQUEST: engine.StepRequest,
-	crdevalv1.PipelineStep_PIPELINE_STEP_TYPE_META: engine.StepTypeMeta, crdevalv1.PipelineStep_PIPELINE_STEP_METADATA: engine.StepMetadata,
-	crdevalv1.PipelineStep_PIPELINE_STEP_SCHEMA: engine.StepSchema, crdevalv1.PipelineStep_PIPELINE_STEP_SCALE: engine.StepScale,
-	crdevalv1.PipelineStep_PIPELINE_STEP_EMBEDDED: engine.StepEmbedded, crdevalv1.PipelineStep_PIPELINE_STEP_LIST: engine.StepList,
-	crdevalv1.PipelineStep_PIPELINE_STEP_RULE: engine.StepRule, crdevalv1.PipelineStep_PIPELINE_STEP_CONVERT: engine.StepConvert,
-	crdevalv1.PipelineStep_PIPELINE_STEP_RULES_SKIPPED: engine.StepRulesSkipped, crdevalv1.PipelineStep_PIPELINE_STEP_CRD: engine.StepCRD,
+// stepOf returns the step of a message. The names of both are the same.
+func stepOf(s crdevalv1.PipelineStep) engine.Step {
+	if s == crdevalv1.PipelineStep_PIPELINE_STEP_UNSPECIFIED {
+		return ""
+	}
+	return engine.Step(strings.TrimPrefix(s.String(), "PIPELINE_STEP_"))
 }
 
 func warningOf(m *crdevalv1.Warning) engine.Warning {

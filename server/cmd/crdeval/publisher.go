@@ -110,9 +110,10 @@ func (s *service) openAPIV3(ctx context.Context, group, version string) ([]byte,
 }
 
 func (s *service) explain(ctx context.Context, path string, o publish.ExplainOptions) (string, error) {
-	answer, err := s.Presentation().Explain(ctx, &crdevalv1.ExplainRequest{
-		Catalog: s.catalog, Path: path, ApiVersion: o.APIVersion, Recursive: o.Recursive,
-		MaxDepth: int32(o.MaxDepth), //nolint:gosec // of a flag
-	})
+	request := &crdevalv1.ExplainRequest{Catalog: s.catalog, Path: path, ApiVersion: o.APIVersion, Recursive: o.Levels > 0}
+	if o.Levels != publish.AllLevels {
+		request.MaxDepth = int32(o.Levels) //nolint:gosec // of a flag
+	}
+	answer, err := s.Presentation().Explain(ctx, request)
 	return answer.GetText(), s.fail("", err)
 }

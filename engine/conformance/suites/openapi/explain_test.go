@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -73,9 +74,11 @@ func TestExplain(t *testing.T) {
 		}
 		paths := m.paths(document, count)
 		for _, path := range paths {
-			o := publish.ExplainOptions{APIVersion: p.ours.Group + "/" + version, Recursive: m.Chance(30)}
-			if o.Recursive {
-				o.MaxDepth = m.IntN(5)
+			o := publish.ExplainOptions{APIVersion: p.ours.Group + "/" + version}
+			recursive, depth := m.Chance(30), 0
+			if recursive {
+				depth = m.IntN(5)
+				o.Levels = cmp.Or(uint(depth), publish.AllLevels)
 			}
 			fields, ok := written(path)
 			if !ok {
@@ -86,7 +89,7 @@ func TestExplain(t *testing.T) {
 			server := served{path: "apis/" + p.ours.Group + "/" + version, document: document}
 			wantErr := kubectl.PrintModelDescription(path, &want, server, schema.GroupVersionResource{
 				Group: p.ours.Group, Version: version, Resource: p.upstream.Spec.Names.Plural,
-			}, o.Recursive, o.MaxDepth, "plaintext")
+			}, recursive, depth, "plaintext")
 			got, gotErr := publish.Explain(t.Context(), request, o, p.ours)
 			switch {
 			case wantErr != nil && strings.Contains(wantErr.Error(), "expected schema argument"):

@@ -31,7 +31,7 @@ func TestErrors(t *testing.T) {
 			"LIMIT_EXCEEDED", "nesting depth"},
 		"unknown validation": {Input{CRD: crd, FieldValidation: "strict"}, "", "INVALID_ARGUMENT",
 			"use Strict, Warn or Ignore"},
-		"unknown minor": {Input{CRD: crd, Minor: 3}, "crd", "INVALID_ARGUMENT", `Kubernetes "1.3" is not supported`},
+		"unknown minor": {Input{CRD: crd, Minor: 3}, "crd", "INVALID_ARGUMENT", `"1.3" is not a supported version of Kubernetes`},
 		"unknown subresource": {Input{CRD: crd, Object: boatObject, OldObject: boatObject, Subresource: "x"}, "",
 			"INVALID_ARGUMENT", "use status or scale"},
 		"no old object": {Input{CRD: crd, Object: boatObject, Subresource: "status"}, "object", "INVALID_ARGUMENT",

@@ -43,7 +43,10 @@ func (e *Evaluator) Explain(ctx context.Context, in ExplainInput) (out Explanati
 	if path := strings.TrimPrefix(in.Path, "."); path != "" {
 		request += "." + path
 	}
-	options := publish.ExplainOptions{Recursive: in.Recursive}
+	options := publish.ExplainOptions{}
+	if in.Recursive {
+		options.Levels = publish.AllLevels
+	}
 	if in.Version != "" {
 		options.APIVersion = c.definition.Group() + "/" + in.Version
 	}
