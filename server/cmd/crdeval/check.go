@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
 )
 
@@ -31,6 +32,11 @@ type checkCommand struct {
 	ciFlags `group:"Repository and CI"`
 	watchFlags
 	serviceFlags `group:"Service"`
+}
+
+// fieldValidations are the values of --field-validation.
+var fieldValidations = map[string]engine.FieldValidation{
+	"strict": engine.FieldValidationStrict, "warn": engine.FieldValidationWarn, "ignore": engine.FieldValidationIgnore,
 }
 
 // newCheck declares crdeval check.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/message"
 )
 
 // compare compares two CRDs and replays their objects, in as many requests as necessary.
@@ -13,10 +14,10 @@ func (s *service) compare(ctx context.Context, c *comparison) (*compared, error)
 		return nil, s.fail(c.new.Name, err)
 	}
 	batch := max(1, int(limits.GetMaxBatchItems()))
-	request := &crdevalv1.DiffCrdRequest{Catalog: s.catalog, Manifest: toDocument(c.new.Document), Crd: c.crd,
+	request := &crdevalv1.DiffCrdRequest{Catalog: s.catalog, Manifest: message.Document(c.new.Document), Crd: c.crd,
 		Revision: c.revision, CounterexampleTries: int32(c.tries)} //nolint:gosec // of a flag
 	if c.old != nil {
-		request.Base = toDocument(c.old.Document)
+		request.Base = message.Document(c.old.Document)
 	}
 	done := &compared{}
 	for objects := c.objects; done.diff == nil || len(objects) > 0; {
@@ -24,7 +25,7 @@ func (s *service) compare(ctx context.Context, c *comparison) (*compared, error)
 		objects = objects[len(part):]
 		request.Objects = nil
 		for _, m := range part {
-			request.Objects = append(request.Objects, toDocument(m.Document))
+			request.Objects = append(request.Objects, message.Document(m.Document))
 		}
 		answer, err := s.Registry().DiffCrd(ctx, request)
 		if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/message"
 )
 
 // remoteEvaluator evaluates with the service of --server. Its requests bring the CRDs of the run.
@@ -101,14 +102,18 @@ func (e *remoteEvaluator) admit(
 	ctx context.Context, list []question, o engine.AdmitOptions, limit time.Duration,
 ) ([]answer, error) {
 	answers := make([]answer, len(list))
-	options := crdeval.AdmitOptions{Evaluation: optionsMessage(o)}
+	options := crdeval.AdmitOptions{Evaluation: message.AdmitOptions(o)}
 	options.Evaluation.ItemTimeout = durationpb.New(limit)
 	for _, crd := range crdsOf(list) {
+		name := ""
+		if crd != nil {
+			name = crd.Name
+		}
 		var items []*crdevalv1.WriteItem
 		var of []int // indexes in list
 		for i, q := range list {
 			if q.crd == crd {
-				items, of = append(items, itemMessage(&q)), append(of, i)
+				items, of = append(items, message.Write(name, q.write)), append(of, i)
 			}
 		}
 		results, err := e.With(e.inline(crd)...).AdmitItems(ctx, items, options)
@@ -120,7 +125,7 @@ func (e *remoteEvaluator) admit(
 			if result.Err != nil {
 				a.err = e.manifestError(result.Err)
 			} else {
-				a.verdict = verdictOf(result.Verdict)
+				a.verdict = message.Verdict(result.Verdict)
 				relocate(a.verdict, list[of[i]].of)
 			}
 		}
@@ -161,34 +166,6 @@ func crdsOf(list []question) (crds []*workspace.CRD) {
 		}
 	}
 	return crds
-}
-
-// itemMessage returns the message of a question.
-func itemMessage(q *question) *crdevalv1.WriteItem {
-	m := &crdevalv1.WriteItem{}
-	if q.crd != nil {
-		m.Crd = q.crd.Name
-	}
-	switch w := q.write.(type) {
-	case engine.Create:
-		m.Namespace = w.Namespace
-		m.Operation = &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: toDocument(w.Object)}}
-	case engine.Update:
-		m.Namespace = w.Namespace
-		m.Operation = &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{
-			Object: toDocument(w.Object), OldObject: toDocument(w.Old), Subresource: w.Subresource,
-		}}
-	case engine.Patch:
-		m.Namespace = w.Namespace
-		m.Operation = &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{
-			Type: patchTypeMessages[w.Type], Patch: toDocument(w.Body), OldObject: toDocument(w.Old), Subresource: w.Subresource,
-		}}
-	}
-	return m
-}
-
-var patchTypeMessages = map[engine.PatchType]crdevalv1.PatchType{
-	engine.MergePatch: crdevalv1.PatchType_PATCH_TYPE_MERGE, engine.JSONPatch: crdevalv1.PatchType_PATCH_TYPE_JSON,
 }
 
 // table returns the table of objects, from as many requests as necessary.

@@ -7,7 +7,8 @@
 // engine, and for --server in a file of its own. Package catalog has the CRDs of a run. service.go connects to the
 // service of --server. results.go has the results that package output prints, package terminal escapes everything that
 // commands print, and lsp.go has the settings of the language server. Package input reads the files of commands, baseline
-// what changed in them since a commit, and crdsources the CRDs that .crdeval.yaml lists.
+// what changed in them since a commit, and crdsources the CRDs that .crdeval.yaml lists. Package message converts between
+// values of the engine and messages of the service.
 package main
 
 import (

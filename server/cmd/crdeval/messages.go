@@ -76,13 +76,6 @@ func positionText(file string, p *crdevalv1.Position) string {
 	return fmt.Sprintf("%s:%d:%d", file, p.GetLine(), p.GetColumn())
 }
 
-func toDocument(d engine.Document) *crdevalv1.Document {
-	if d.YAML != nil {
-		return &crdevalv1.Document{Content: &crdevalv1.Document_RawYaml{RawYaml: d.YAML}}
-	}
-	return &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: d.JSON}}
-}
-
 // printable replaces control characters, which come from manifests and could steer a terminal.
 func printable(text []byte) []byte { return output.Printable(text) }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/message"
 )
 
 // inlineCRDs are the accepted CRDs and conversion rules of a run, which the service does not register.
@@ -80,7 +81,7 @@ func (s *service) checkCRD(
 ) (*crdReport, error) {
 	j := newReport(crd)
 	answer, err := s.Registry().CheckCrd(ctx, &crdevalv1.CheckCrdRequest{
-		Catalog: s.catalog, Manifest: toDocument(crd.Document), FieldValidation: fieldValidationMessages[v],
+		Catalog: s.catalog, Manifest: message.Document(crd.Document), FieldValidation: message.FieldValidation(v),
 	})
 	if err != nil {
 		return j, s.manifestError(err)
@@ -130,7 +131,7 @@ func (s *service) checkRules(ctx context.Context, rules *workspace.Manifest, inl
 		return j, s.manifestError(err)
 	}
 	answer, err := s.Registry().SetConversion(ctx, &crdevalv1.SetConversionRequest{
-		Catalog: s.catalog, Crd: rules.CRD, Rules: toDocument(rules.Document), ValidateOnly: true})
+		Catalog: s.catalog, Crd: rules.CRD, Rules: message.Document(rules.Document), ValidateOnly: true})
 	if err != nil {
 		return j, s.manifestError(err)
 	}

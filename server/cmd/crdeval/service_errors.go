@@ -14,6 +14,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/message"
 )
 
 // fail returns the error of a call to the service, nil for nil. about says what the call was about, if that says more.
@@ -115,13 +116,7 @@ func (s *service) manifestError(err error) error {
 func violationsIn(st *status.Status) (all []engine.Violation) {
 	for _, d := range st.Details() {
 		list, _ := d.(*crdevalv1.ViolationList)
-		for _, v := range list.GetViolations() {
-			at := v.GetPosition()
-			all = append(all, engine.Violation{
-				Type: v.GetType(), Field: v.GetField(), Message: v.GetMessage(), Detail: v.GetDetail(), Pointer: v.GetPointer(),
-				Position: &engine.Position{Line: int(at.GetLine()), Column: int(at.GetColumn()), Offset: int(at.GetOffset())},
-			})
-		}
+		all = append(all, message.Violations(list.GetViolations())...)
 	}
 	return all
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/crdeval/crdeval/engine/suite"
 	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/message"
 )
 
 // remoteSuite evaluates the tests of a suite with the service of --server. Other CRDs than those of the suite can be
@@ -28,17 +29,16 @@ func (s *service) evaluator(names map[groupKind]string) suite.Evaluator {
 func (e *remoteSuite) Admit(
 	ctx context.Context, apiVersion, kind string, w engine.Write, o engine.AdmitOptions,
 ) (*engine.Verdict, error) {
-	sent := itemMessage(&question{write: w})
-	sent.Crd = e.names[groupKind{workspace.GroupOf(apiVersion), kind}]
+	sent := message.Write(e.names[groupKind{workspace.GroupOf(apiVersion), kind}], w)
 	results, err := e.client().AdmitItems(ctx, []*crdevalv1.WriteItem{sent},
-		crdeval.AdmitOptions{Evaluation: optionsMessage(o)})
+		crdeval.AdmitOptions{Evaluation: message.AdmitOptions(o)})
 	if err == nil {
 		err = results[0].Err
 	}
 	if err != nil {
 		return nil, e.manifestError(err)
 	}
-	return verdictOf(results[0].Verdict), nil
+	return message.Verdict(results[0].Verdict), nil
 }
 
 // ReadStored reads an object as an API server reads it from its storage, and validates it.
@@ -61,7 +61,7 @@ func (e *remoteSuite) ReadStored(
 	write := crdeval.Create(read[0].GetObject().GetJson())
 	write.Crd = sent.GetCrd()
 	request := &crdevalv1.ValidateRequest{
-		Context: e.evaluationContext(validateOptionsMessage(o), e.given.documents()...), Items: []*crdevalv1.WriteItem{write},
+		Context: e.evaluationContext(message.ValidateOptions(o), e.given.documents()...), Items: []*crdevalv1.WriteItem{write},
 		AsGiven: o.AsGiven,
 	}
 	answer, err := e.Evaluation().Validate(ctx, request)
@@ -71,6 +71,6 @@ func (e *remoteSuite) ReadStored(
 	if err != nil {
 		return nil, nil, e.manifestError(err)
 	}
-	pruned := decodeAll(read[0].GetChanges().GetPruned(), changeOf)
-	return pruned, verdictOf(answer.GetResults()[0].GetVerdict()), nil
+	pruned := message.Changes(read[0].GetChanges().GetPruned())
+	return pruned, message.Verdict(answer.GetResults()[0].GetVerdict()), nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/message"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
@@ -25,13 +26,13 @@ func (s *service) convert(ctx context.Context, version string, objects []*worksp
 			items, of = append(items, crdeval.Create(t.object)), append(of, i)
 		}
 	}
-	verdicts, err := client.ValidateItems(ctx, items, validateOptionsMessage(validAtTarget))
+	verdicts, err := client.ValidateItems(ctx, items, message.ValidateOptions(validAtTarget))
 	if err != nil {
 		return nil, s.fail("", err)
 	}
 	for i, v := range verdicts {
 		if v.Err == nil { // a version that is not served has no verdict
-			all[of[i]].verdict = verdictOf(v.Verdict)
+			all[of[i]].verdict = message.Verdict(v.Verdict)
 		}
 	}
 	return all, nil
@@ -61,10 +62,10 @@ func (s *service) transformed(results []crdeval.Transformed) []transformed {
 		text, err := result.Result()
 		switch {
 		case err == nil:
-			t.object, t.pruned = text, decodeAll(result.GetChanges().GetPruned(), changeOf)
+			t.object, t.pruned = text, message.Changes(result.GetChanges().GetPruned())
 		case result.Err == nil:
 			t.err, t.rejected = err, true
-			t.reasons = decodeAll(result.GetViolations(), violationOf)
+			t.reasons = message.Violations(result.GetViolations())
 		default:
 			t.err = s.manifestError(err)
 			if e := (*engine.Error)(nil); errors.As(t.err, &e) {

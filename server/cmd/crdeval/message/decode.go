@@ -1,4 +1,4 @@
-package main
+package message
 
 import (
 	"strings"
@@ -8,52 +8,12 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// validateOptionsMessage returns the message of the options of Validate.
-func validateOptionsMessage(o engine.ValidateOptions) *crdevalv1.EvaluationOptions {
-	view := engine.ViewFull
-	if o.Brief {
-		view = engine.ViewNone
-	}
-	return optionsMessage(engine.AdmitOptions{
-		FieldValidation: o.FieldValidation, CompleteMetadata: o.CompleteMetadata, View: view, Trace: o.Trace,
-	})
-}
-
-// optionsMessage returns the message of the options of Admit.
-func optionsMessage(o engine.AdmitOptions) *crdevalv1.EvaluationOptions {
-	return &crdevalv1.EvaluationOptions{
-		FieldValidation: fieldValidationMessages[o.FieldValidation], CompleteMetadata: o.CompleteMetadata,
-		View: views[o.View], Trace: traceModes[o.Trace],
-	}
-}
-
-// fieldValidations are the values of --field-validation.
-var fieldValidations = map[string]engine.FieldValidation{
-	"strict": engine.FieldValidationStrict, "warn": engine.FieldValidationWarn, "ignore": engine.FieldValidationIgnore,
-}
-
-var fieldValidationMessages = map[engine.FieldValidation]crdevalv1.FieldValidation{
-	engine.FieldValidationStrict: crdevalv1.FieldValidation_FIELD_VALIDATION_STRICT,
-	engine.FieldValidationWarn:   crdevalv1.FieldValidation_FIELD_VALIDATION_WARN,
-	engine.FieldValidationIgnore: crdevalv1.FieldValidation_FIELD_VALIDATION_IGNORE,
-}
-
-var views = map[engine.View]crdevalv1.ObjectView{
-	engine.ViewFull: crdevalv1.ObjectView_OBJECT_VIEW_FULL, engine.ViewChanged: crdevalv1.ObjectView_OBJECT_VIEW_CHANGED,
-	engine.ViewNone: crdevalv1.ObjectView_OBJECT_VIEW_NONE,
-}
-
-var traceModes = map[rules.TraceMode]crdevalv1.TraceMode{
-	rules.TraceNone: crdevalv1.TraceMode_TRACE_MODE_NONE, rules.TraceFailed: crdevalv1.TraceMode_TRACE_MODE_FAILED,
-	rules.TraceAll: crdevalv1.TraceMode_TRACE_MODE_ALL,
-}
-
-// verdictOf returns the verdict of a message.
-func verdictOf(m *crdevalv1.Verdict) *engine.Verdict {
+// Verdict returns the verdict of a message.
+func Verdict(m *crdevalv1.Verdict) *engine.Verdict {
 	v := &engine.Verdict{
-		Allowed: m.GetAllowed(), Violations: decodeAll(m.GetViolations(), violationOf), Next: decodeAll(m.GetNext(), violationOf),
-		Ratcheted: decodeAll(m.GetRatcheted(), violationOf), Warnings: decodeAll(m.GetWarnings(), warningOf),
-		Pruned: decodeAll(m.GetChanges().GetPruned(), changeOf), Defaulted: decodeAll(m.GetChanges().GetDefaulted(), changeOf),
+		Allowed: m.GetAllowed(), Violations: Violations(m.GetViolations()), Next: Violations(m.GetNext()),
+		Ratcheted: Violations(m.GetRatcheted()), Warnings: decodeAll(m.GetWarnings(), warningOf),
+		Pruned: Changes(m.GetChanges().GetPruned()), Defaulted: Changes(m.GetChanges().GetDefaulted()),
 		OmittedChanges: int(m.GetChanges().GetOmitted()), Object: m.GetObject().GetJson(), StoredObject: m.GetStoredObject().GetJson(),
 		Deletes: m.GetDeletes(), Unchanged: m.GetUnchanged(), Revision: m.GetRevision(),
 		Traces: decodeAll(m.GetRuleTraces().GetTraces(), traceOf), OmittedTraces: int(m.GetRuleTraces().GetOmitted()),
@@ -74,6 +34,12 @@ func decodeAll[M, T any](list []M, decode func(M) T) []T {
 	}
 	return all
 }
+
+// Violations returns the violations of messages.
+func Violations(list []*crdevalv1.Violation) []engine.Violation { return decodeAll(list, violationOf) }
+
+// Changes returns the changes of messages.
+func Changes(list []*crdevalv1.FieldChange) []engine.FieldChange { return decodeAll(list, changeOf) }
 
 func violationOf(m *crdevalv1.Violation) engine.Violation {
 	return engine.Violation{
