@@ -19,11 +19,11 @@ import (
 // callBytes is an estimate of the memory of a call without its messages: goroutines, headers, contexts.
 const callBytes = 16 << 10
 
-// accounts makes each call hold a lease of the memory ledger until its response is written. Health calls hold none.
+// accounts opens the leases of calls over a network, and charges responses. Health calls hold no memory.
 type accounts struct {
-	memory   *call.Memory // nil: unlimited
+	memory   *call.Memory // of calls over a network; nil: unlimited
 	rejected func(reason string)
-	max      int // bytes of a response of an inner call
+	max      int // bytes of a response of a call in this process
 }
 
 // open opens the lease of a call over a network.
