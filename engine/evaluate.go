@@ -124,6 +124,9 @@ func (d *Definition) write(ctx context.Context, w Write, o *writeOptions) (_ *Ve
 	}
 	switch o.server {
 	case compiled.ServerBodyAndValidate:
+		if r.Scale {
+			return nil, more, invalid("the body of a write to scale is a Scale, not the object: call Validate")
+		}
 		then := r
 		then.Stage, then.Defaulted, then.FieldValidation, then.WantChanges = admission.StageFinish, true, admission.Ignore, false
 		r.Then, r.Old, r.OldYAML, r.OldDecoded, r.Status, r.Scale = &then, nil, false, false, false, false

@@ -73,11 +73,6 @@ func Validate(ctx context.Context, d *engine.Definition, w engine.ObjectWrite, o
 func BodyAndValidate(
 	ctx context.Context, d *engine.Definition, w engine.ObjectWrite, o WriteOptions,
 ) (BodyAndValidateVerdict, error) {
-	if u, ok := w.(engine.Update); ok && u.Subresource == "scale" {
-		return BodyAndValidateVerdict{}, &engine.Error{
-			Reason: engine.ReasonInvalidArgument, Message: "the body of a write to scale is a Scale, not the object: call Validate",
-		}
-	}
 	v, out, err := write(ctx, d, compiled.ServerBodyAndValidate, w, &o)
 	return BodyAndValidateVerdict{BodyVerdict{v, out.StrictErrors}, out.Valid, out.ReadsAsWritten}, err
 }

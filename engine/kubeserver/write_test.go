@@ -179,9 +179,11 @@ func TestBodyAndValidate(t *testing.T) {
 		}
 	}
 	scale := engine.Update{Old: old, Object: old, Subresource: "scale"}
-	_, err := kubeserver.BodyAndValidate(t.Context(), fixture.Compile(t, servedCRD), scale, kubeserver.WriteOptions{})
-	if engine.ReasonOf(err) != engine.ReasonInvalidArgument {
-		t.Errorf("scale: %v", err)
+	for _, w := range []engine.ObjectWrite{scale, &scale} {
+		_, err := kubeserver.BodyAndValidate(t.Context(), fixture.Compile(t, servedCRD), w, kubeserver.WriteOptions{})
+		if engine.ReasonOf(err) != engine.ReasonInvalidArgument {
+			t.Errorf("scale: %v", err)
+		}
 	}
 }
 
