@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine/rules"
-	"github.com/crdeval/crdeval/internal/writecase"
+	"github.com/crdeval/crdeval/engine/testenv/writecase"
 )
 
 // Tests of what a server needs that holds objects decoded.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine/internal/selector"
-	"github.com/crdeval/crdeval/internal/writecase"
+	"github.com/crdeval/crdeval/engine/testenv/writecase"
 )
 
 // storedCRD has a status with a default, and is stored at a version with other fields than the one that requests come

@@ -17,6 +17,7 @@ var rank = map[string]int{
 	"engine/document":            1,
 	"engine/rules":               0,
 	"engine/testenv":             0,
+	"engine/testenv/writecase":   0,
 	"engine/conversionwebhook":   0,
 	"engine/internal/quirk":      0,
 	"engine/internal/interrupt":  0,

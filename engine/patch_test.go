@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine/internal/patch"
-	"github.com/crdeval/crdeval/internal/writecase"
+	"github.com/crdeval/crdeval/engine/testenv/writecase"
 )
 
 var scaledCRD = writecase.Manifest("crontabs")

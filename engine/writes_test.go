@@ -7,7 +7,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/rules"
-	"github.com/crdeval/crdeval/internal/writecase"
+	"github.com/crdeval/crdeval/engine/testenv/writecase"
 )
 
 // TestWrites runs the cases of package writecase on all paths of an evaluation.

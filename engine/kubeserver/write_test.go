@@ -10,7 +10,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/fixture"
 	"github.com/crdeval/crdeval/engine/kubeserver"
 	"github.com/crdeval/crdeval/engine/rules"
-	"github.com/crdeval/crdeval/internal/writecase"
+	"github.com/crdeval/crdeval/engine/testenv/writecase"
 )
 
 var servedCRD = writecase.Manifest("boxes")

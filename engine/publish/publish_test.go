@@ -5,7 +5,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/internal/fixture"
-	"github.com/crdeval/crdeval/internal/writecase"
+	"github.com/crdeval/crdeval/engine/testenv/writecase"
 )
 
 // storedCRD has two versions of different fields.

@@ -14,10 +14,10 @@ import (
 	"google.golang.org/protobuf/proto"
 	"sigs.k8s.io/yaml"
 
-	"github.com/crdeval/crdeval/internal/writecase"
-	"github.com/crdeval/crdeval/internal/writecase/messages"
+	"github.com/crdeval/crdeval/engine/testenv/writecase"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/gateway"
+	"github.com/crdeval/crdeval/server/testwrite"
 )
 
 // TestWrites runs the cases of package writecase over gRPC, in streams, and over REST with JSON and YAML bodies. Each CRD
@@ -381,12 +381,12 @@ func answerLines(t *testing.T, m proto.Message, moved func(*crdevalv1.Position))
 		GetResults() []*crdevalv1.VerdictResult
 	}:
 		st = m.GetResults()[0].GetError()
-		r = messages.Verdict(m.GetResults()[0].GetVerdict(), moved)
+		r = testwrite.Verdict(m.GetResults()[0].GetVerdict(), moved)
 	case interface {
 		GetResults() []*crdevalv1.TransformResult
 	}:
 		st = m.GetResults()[0].GetError()
-		r = messages.Transformed(m.GetResults()[0].GetTransformed(), moved)
+		r = testwrite.Transformed(m.GetResults()[0].GetTransformed(), moved)
 	}
 	if st != nil {
 		r.Add("error", reason(t, status.FromProto(st))+" "+st.GetMessage())

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/crdeval/crdeval/engine/kubeserver"
-	"github.com/crdeval/crdeval/internal/writecase"
+	"github.com/crdeval/crdeval/engine/testenv/writecase"
 )
 
 // TestWrites runs the creations and updates of package writecase through the validating webhook. Each CRD is in a catalog

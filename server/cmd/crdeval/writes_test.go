@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crdeval/crdeval/internal/writecase"
-	"github.com/crdeval/crdeval/internal/writecase/messages"
+	"github.com/crdeval/crdeval/engine/testenv/writecase"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/gateway"
+	"github.com/crdeval/crdeval/server/testwrite"
 )
 
 // TestWrites runs the cases of package writecase through crdeval admit. Its files are manifests, whose metadata it
@@ -44,7 +44,7 @@ func TestWrites(t *testing.T) {
 			if err := (gateway.Marshaler{}).Unmarshal(answer.Verdict, verdict); err != nil {
 				t.Fatal(err)
 			}
-			return messages.Verdict(verdict, nil)
+			return testwrite.Verdict(verdict, nil)
 		},
 		Reports: func(_ *writecase.Case, l writecase.Line) (writecase.Line, bool) {
 			switch {

@@ -111,7 +111,7 @@ func CRDs(t *testing.T) (names []string) {
 
 // folder returns the folder of the cases: tests run in the folder of their package, which is in this repository.
 func folder() string {
-	const name = "internal/writecase/testdata"
+	const name = "engine/testenv/writecase/testdata"
 	dir, err := os.Getwd()
 	for ; err == nil && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 		if path := filepath.Join(dir, name); isFolder(path) {

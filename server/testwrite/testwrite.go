@@ -1,11 +1,11 @@
-// Package messages returns what messages of the API report for cases of package writecase.
-package messages
+// Package testwrite returns what messages of the API report for cases of package writecase.
+package testwrite
 
 import (
 	"fmt"
 	"strings"
 
-	"github.com/crdeval/crdeval/internal/writecase"
+	"github.com/crdeval/crdeval/engine/testenv/writecase"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
