@@ -31,7 +31,7 @@ type Case struct {
 	Update     *string `json:"update"`
 	MergePatch *string `json:"mergePatch"`
 	JSONPatch  *string `json:"jsonPatch"`
-	// Old is the old object of an update or a patch. The default is that of the case file, and "" is none.
+	// Old is the old object of an update or a patch. The default is that of the case file, and "" means no old object.
 	Old *string `json:"old"`
 	// YAML and OldYAML say that the document or the old object is YAML, not JSON.
 	YAML    bool `json:"yaml"`
