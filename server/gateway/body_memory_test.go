@@ -228,6 +228,27 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
+// TestAdmitOnce: each call is admitted once, because a second slot would replace the first one without its release.
+func TestAdmitOnce(t *testing.T) {
+	var admitted atomic.Int32
+	_, rest := serve(t, Options{Admit: func(*http.Request) error {
+		admitted.Add(1)
+		return nil
+	}})
+	for _, path := range []string{
+		"GET /v1/catalogs/default", "GET /v1/catalogs/default/crds:watch", "POST /v1/catalogs/default:validate",
+		"POST /v1/catalogs/default:admitStream", "POST /v1/catalogs/default/crds", "DELETE /v1/catalogs/default",
+		"POST /webhooks/catalogs/default/validate", "GET /v1/catalogs/default/apis", "GET /v1/serverInfo",
+	} {
+		method, path, _ := strings.Cut(path, " ")
+		admitted.Store(0)
+		code, text, _ := send(t, method, rest.URL+path, nil, http.Header{"Content-Type": {"application/json"}})
+		if n := admitted.Load(); n != 1 {
+			t.Errorf("%s %s: admitted %d times, HTTP %d %s", method, path, n, code, text)
+		}
+	}
+}
+
 // TestLineFeeds: every answer ends a line, and says how long it is.
 func TestLineFeeds(t *testing.T) {
 	_, rest := serve(t, Options{})

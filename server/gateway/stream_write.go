@@ -140,10 +140,6 @@ func (g *gateway) watch(w http.ResponseWriter, r *http.Request, catalog string) 
 		WriteError(w, invalid("%v", err))
 		return
 	}
-	if err := g.options.Admit(r); err != nil {
-		g.reject(w, r, err)
-		return
-	}
 	serving, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	ctx, err := runtime.AnnotateContext(serving, g.mux, r, crdevalv1.RegistryService_WatchCrds_FullMethodName)
