@@ -31,7 +31,7 @@
 // return a Report. Admit decodes the object, prunes fields that the schema does not declare, sets defaults, validates, and
 // converts to the version that is stored: Verdict.Object is the answer to the client, Verdict.StoredObject what the
 // storage gets. Validate returns the verdict alone. A server with mutating admission calls Decode and Finish instead of
-// Admit. Prune, Default, Read and Convert are single steps, for objects that nobody writes.
+// Admit. Prune, Default, Read and Convert are single steps, for objects that are not part of a write.
 //
 // What an API server would answer about an object, whatever the HTTP code, is a result: see Verdict.Rejection and
 // Report.Rejection. If something could not be evaluated, the function returns an *Error with a Reason. Functions that

@@ -86,7 +86,7 @@ func (s *Set) Find(apiVersion, kind string) *Definition {
 	return s.definitions[groupKind{group, kind}]
 }
 
-// Validate is Definition.Validate with the Definition of the object. The error is ReasonCRDNotFound if there is none.
+// Validate is Definition.Validate with the Definition of the object. The error is ReasonCRDNotFound for an object without one.
 func (s *Set) Validate(ctx context.Context, w Write, o ValidateOptions) (*Verdict, error) {
 	d, err := s.of(w)
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *Set) Validate(ctx context.Context, w Write, o ValidateOptions) (*Verdic
 	return d.Validate(ctx, w, o)
 }
 
-// Admit is Definition.Admit with the Definition of the object. The error is ReasonCRDNotFound if there is none.
+// Admit is Definition.Admit with the Definition of the object. The error is ReasonCRDNotFound for an object without one.
 func (s *Set) Admit(ctx context.Context, w Write, o AdmitOptions) (*Verdict, error) {
 	d, err := s.of(w)
 	if err != nil {

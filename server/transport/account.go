@@ -6,10 +6,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/crdeval/crdeval/server/api"
@@ -85,7 +83,8 @@ func (a accounts) inner(ctx context.Context, req any, info *grpc.UnaryServerInfo
 	}
 	size := proto.Size(m)
 	if size > a.max {
-		return nil, status.Errorf(codes.ResourceExhausted, "the response has %d bytes and the limit max_message_bytes is %d", size, a.max)
+		return nil, api.LimitExceeded("max_message_bytes", a.max,
+			"the response has %d bytes and the limit max_message_bytes is %d: ask for less in a call", size, a.max)
 	}
 	if err := call.Of(ctx).Lease.Grow(ctx, call.Response, int64(size)); err != nil {
 		return nil, a.failure(err)

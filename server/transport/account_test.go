@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -200,6 +201,15 @@ func TestUnaryWithoutMemory(t *testing.T) {
 	})
 	if _, plain := reply.(*wrapperspb.BytesValue); !plain || err != nil {
 		t.Errorf("%T, %v", reply, err)
+	}
+}
+
+// TestInnerTooLarge: a REST call gets the reason and the limit of a response that is too large.
+func TestInnerTooLarge(t *testing.T) {
+	a := accounts{max: 10}
+	_, err := a.inner(t.Context(), nil, &grpc.UnaryServerInfo{}, func(context.Context, any) (any, error) { return sized(100), nil })
+	if reasonOf(err) != "LIMIT_EXCEEDED" || !strings.Contains(err.Error(), "max_message_bytes is 10") {
+		t.Error(err)
 	}
 }
 
