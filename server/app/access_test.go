@@ -427,8 +427,21 @@ func TestHiddenCatalogs(t *testing.T) {
 	if _, err := kept.Recv(); err != nil {
 		t.Fatal(err)
 	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+r.HTTPAddresses()[0].String()+"/v1/catalogs/default/crds:watch", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer token-reader")
+	overREST, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = overREST.Body.Close() }()
 	write("access.yaml", `bindings: [{role: admin, catalogs: ["*"], users: [admin]}]`)
 	r.access.Reload(t.Context())
+	if text, err := io.ReadAll(overREST.Body); err != nil || !strings.Contains(string(text), "PERMISSION_DENIED") {
+		t.Errorf("the watch over REST ended with %s, %v", text, err)
+	}
 	for err == nil {
 		_, err = watch.Recv()
 	}

@@ -20,16 +20,17 @@ import (
 
 // A Call is a call in flight. Only the transport changes it, before the handler runs.
 type Call struct {
-	Method    string          // the full method of gRPC; "" before it is known
-	RequestID string          // chosen by the client, or random over REST; ""
-	Identity  access.Identity // of the caller; without a name before it is authenticated
-	Caller    string          // by which limits distinguish callers; "" before it is authenticated
-	Catalog   string          // that the request names; ""
-	Flow      Flow            // whose CPU time the call uses
-	Slot      *Slot           // nil: calls are unlimited
-	Lease     *Lease          // nil: memory is unlimited
-	Origins   Origins         // of the documents of a REST body; nil over gRPC
-	Transport any             // the state that package transport keeps of a call over a network
+	Method      string             // the full method of gRPC; "" before it is known
+	RequestID   string             // chosen by the client, or random over REST; ""
+	Credentials access.Credentials // that the caller presents
+	Identity    access.Identity    // of the caller; without a name before it is authenticated
+	Caller      string             // by which limits distinguish callers; "" before it is authenticated
+	Catalog     string             // that the request names; ""
+	Flow        Flow               // whose CPU time the call uses
+	Slot        *Slot              // nil: calls are unlimited
+	Lease       *Lease             // nil: memory is unlimited
+	Origins     Origins            // of the documents of a REST body; nil over gRPC
+	Transport   any                // the state that package transport keeps of a call over a network
 }
 
 // Flow names a flow of work. CPU time is shared equally between tenants, and within a tenant between its flows.

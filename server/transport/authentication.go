@@ -10,7 +10,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/tap"
 
@@ -60,9 +59,11 @@ func (g *Guard) DenyRequest(r *http.Request, err error) error {
 	return g.deny(r.Context(), Denial{Method: r.Method + " " + r.URL.Path, Err: err})
 }
 
-// authenticate notes the identity of a caller in its call.
+// authenticate notes the credentials and the identity of a caller in its call.
 func (g *Guard) authenticate(ctx context.Context, authorization []string) (err error) {
-	call.Of(ctx).Identity, err = g.access.Authenticate(credentialsFrom(ctx, authorization))
+	c := call.Of(ctx)
+	c.Credentials = access.Credentials{Authorization: authorization, Certificate: certificateOf(ctx)}
+	c.Identity, err = g.access.Authenticate(c.Credentials)
 	return err
 }
 
@@ -87,11 +88,6 @@ func accessStatus(err error) error {
 		return statusError(crdevalv1.ErrorReason_ERROR_REASON_UNAUTHENTICATED, e.Message, e.Metadata)
 	}
 	return statusError(crdevalv1.ErrorReason_ERROR_REASON_PERMISSION_DENIED, e.Message, e.Metadata)
-}
-
-// credentialsFrom returns what the caller of ctx presents.
-func credentialsFrom(ctx context.Context, authorization []string) access.Credentials {
-	return access.Credentials{Authorization: authorization, Certificate: certificateOf(ctx)}
 }
 
 // certificateOf returns the verified client certificate of a connection, or nil.
@@ -205,7 +201,7 @@ func (s *guardedStream) hold() {
 
 // check ends the stream if its caller is not authenticated or authorized any more.
 func (s *guardedStream) check() {
-	id, err := s.guard.access.Authenticate(credentialsFrom(s.ctx, metadata.ValueFromIncomingContext(s.ctx, authorization)))
+	id, err := s.guard.access.Authenticate(call.Of(s.ctx).Credentials)
 	if err == nil {
 		err = s.guard.access.Authorize(id, s.method, *s.catalog)
 	}

@@ -2,7 +2,8 @@
 //
 // A Conn takes the place of a client connection and of a server: it runs the handlers registered with it behind the
 // server's interceptors. Callers and handlers share the memory of messages, which are not serialised or copied: neither
-// may change a message that it has passed. A Conn does not pass headers and trailers, because no handler sets any.
+// may change a message that it has passed. A Conn passes neither metadata, which the call.Call of the context replaces, nor
+// headers and trailers, because no handler sets any.
 package inprocess
 
 import (
@@ -126,10 +127,10 @@ func (c *Conn) intercept(ctx context.Context, request any, info *grpc.UnaryServe
 	return handler(ctx, request)
 }
 
-// serverContext returns the context of a handler: the caller's outgoing metadata is the handler's incoming metadata.
+// serverContext returns the context of a handler. It has no metadata: a handler must not send that of grpc-gateway, which
+// has the caller's token, to other servers.
 func (c *Conn) serverContext(ctx context.Context, method string) context.Context {
-	md, _ := metadata.FromOutgoingContext(ctx)
-	ctx = metadata.NewOutgoingContext(metadata.NewIncomingContext(ctx, md), nil)
+	ctx = metadata.NewOutgoingContext(ctx, nil)
 	of := *call.Of(ctx)
 	of.Method = method
 	ctx = call.With(ctx, &of)
