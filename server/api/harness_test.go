@@ -98,10 +98,7 @@ func startWith(t testing.TB, wrap func(api.Registry) api.Registry, configure fun
 	}
 	w := &wire{}
 	handler, err := gateway.New(ctx, inner, gateway.Options{
-		MaxBodyBytes: maxMessage, Admit: func(r *http.Request) error {
-			call.Of(r.Context()).Lease = w.ledger.Open("caller")
-			return nil
-		},
+		MaxBodyBytes: maxMessage, Admission: w,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -122,6 +119,12 @@ func startWith(t testing.TB, wrap func(api.Registry) api.Registry, configure fun
 		shows: crdevalv1.NewPresentationServiceClient(conn), apiServers: crdevalv1.NewApiServerServiceClient(conn), server: crdevalv1.NewServerServiceClient(conn),
 	}
 	return w
+}
+
+// AdmitRequest implements transport.Admission.
+func (w *wire) AdmitRequest(r *http.Request) error {
+	call.Of(r.Context()).Lease = w.ledger.Open("caller")
+	return nil
 }
 
 // answer is what came back over HTTP.

@@ -97,21 +97,28 @@ func Register(r grpc.ServiceRegistrar, o Options) {
 	crdevalv1.RegisterServerServiceServer(r, newServerService(&o))
 }
 
-// ConversionWebhook returns the function that answers ConversionReviews. It runs behind the interceptors of conn, which
+// ConversionWebhook returns the service that answers ConversionReviews. It runs behind the interceptors of conn, which
 // know it as webhook.ConvertMethod.
-func ConversionWebhook(conn *inprocess.Conn, o Options) func(context.Context, *webhook.Conversion) (*webhook.Converted, error) {
+func ConversionWebhook(conn *inprocess.Conn, o Options) webhook.ConversionService {
 	o = o.withDefaults()
-	c := &webhook.Converter{
+	return &conversionWebhook{conn: conn, faults: o.faults(), converter: webhook.Converter{
 		Registry: o.Registry, Limits: o.Limits.Documents, Scheduler: o.Scheduler, Observe: o.Converted,
-	}
-	handler := o.faults().handler(func(ctx context.Context, request any) (any, error) {
-		return c.Convert(ctx, request.(*webhook.Conversion)) //nolint:forcetypeassert // see below
+	}}
+}
+
+type conversionWebhook struct {
+	conn      *inprocess.Conn
+	faults    faults
+	converter webhook.Converter
+}
+
+// Convert implements webhook.ConversionService.
+func (c *conversionWebhook) Convert(ctx context.Context, r *webhook.Conversion) (answer *webhook.Converted, err error) {
+	_, err = c.conn.Call(ctx, webhook.ConvertMethod, r, func(ctx context.Context, _ any) (any, error) {
+		answer, err = c.converter.Convert(ctx, r)
+		return answer, c.faults.call(ctx, err)
 	})
-	return func(ctx context.Context, r *webhook.Conversion) (*webhook.Converted, error) {
-		answer, err := conn.Call(ctx, webhook.ConvertMethod, r, handler)
-		converted, _ := answer.(*webhook.Converted)
-		return converted, err
-	}
+	return answer, err
 }
 
 type serverService struct {

@@ -47,23 +47,23 @@ type App struct {
 	build  Build
 	log    *slog.Logger
 
-	telemetry *telemetry.Telemetry
-	programs  *cache.Cache[string, *engine.Definition]
-	scheduler *flow.Scheduler
-	registry  *registry.Registry
-	tls       *transport.TLS // nil: no TLS
-	access    *access.Control
-	audit     *audit.Log // nil: none
-	guard     *transport.Guard
-	gate      *transport.Gate
-	rejected  func(reason string) // counts a call rejected with OVERLOADED
-	short     func() bool         // reports whether memory is short; nil: no limit
-	health    *health.Server
-	grpc      *grpc.Server
-	inProcess *inprocess.Conn // calls the same services for the REST gateway
-	admit     func(*http.Request) error
-	convert   func(context.Context, *webhook.Conversion) (*webhook.Converted, error)
-	web       []web
+	telemetry   *telemetry.Telemetry
+	programs    *cache.Cache[string, *engine.Definition]
+	scheduler   *flow.Scheduler
+	registry    *registry.Registry
+	tls         *transport.TLS // nil: no TLS
+	access      *access.Control
+	audit       *audit.Log // nil: none
+	guard       *transport.Guard
+	gate        *transport.Gate
+	rejected    func(reason string) // counts a call rejected with OVERLOADED
+	short       func() bool         // reports whether memory is short; nil: no limit
+	health      *health.Server
+	grpc        *grpc.Server
+	inProcess   *inprocess.Conn // calls the same services for the REST gateway
+	admission   transport.Admission
+	conversions webhook.ConversionService
+	web         []web
 
 	memory      *call.Memory // of the calls
 	connections *transport.Connections
@@ -250,7 +250,7 @@ func (a *App) startGRPC(ctx context.Context) error {
 		Stats: a.telemetry.ServerHandler(func(m string) bool { return methods[m] }), Log: a.log,
 		Codec: api.Codec(a.config.limits()), MaxAuxiliaryStreams: a.config.maxConnections(),
 	}
-	a.grpc, a.inProcess, a.admit = transport.NewServer(options), transport.NewInProcess(options), options.AdmitRequest
+	a.grpc, a.inProcess, a.admission = transport.NewServer(options), transport.NewInProcess(options), transport.NewAdmission(options)
 	a.closing.then("gRPC", func(context.Context) error {
 		a.grpc.Stop() // also without Run: it has workers
 		a.inProcess.Stop()
@@ -268,7 +268,7 @@ func (a *App) startGRPC(ctx context.Context) error {
 		Converted: a.telemetry.ObserveReviewedObjects(),
 	}
 	api.Register(services, o)
-	a.convert = api.ConversionWebhook(a.inProcess, o)
+	a.conversions = api.ConversionWebhook(a.inProcess, o)
 	for service, info := range a.grpc.GetServiceInfo() {
 		for _, m := range info.Methods {
 			methods["/"+service+"/"+m.Name] = true

@@ -36,11 +36,3 @@ func (a *App) followHealth(ctx context.Context) {
 		}
 	}
 }
-
-// trouble returns what does not work although the server is ready, "" if all does.
-func (a *App) trouble() string {
-	if a.registry.Following() == nil {
-		return ""
-	}
-	return "the registry does not follow its store (see the log): registrations fail, evaluations use the last known state"
-}

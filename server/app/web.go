@@ -31,9 +31,9 @@ func (a *App) startWeb(ctx context.Context) error {
 		return err
 	}
 	rest, err := gateway.New(ctx, a.inProcess, gateway.Options{
-		MaxBodyBytes: int64(a.config.MaxMessageBytes), Bodies: bodies, Lists: a.config.limits().Lists(), Pages: pages, Calls: calls, Trouble: a.trouble,
-		Reviewed: a.telemetry.CountReviews(),
-		Admit:    a.admit, Convert: a.convert,
+		MaxBodyBytes: int64(a.config.MaxMessageBytes), Bodies: bodies, Lists: a.config.limits().Lists(), Pages: pages, Calls: calls,
+		Reviewed:  a.telemetry.CountReviews(),
+		Admission: a.admission, Converter: a.conversions,
 		Limits: document.Limits{
 			MaxDepth: a.config.MaxDocumentDepth, MaxAliasFactor: a.config.MaxAliasFactor, MaxAliasBytes: int(a.config.MaxAliasBytes),
 		},

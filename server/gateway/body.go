@@ -49,26 +49,23 @@ func (*body) Read([]byte) (int, error) { return 0, io.EOF }
 // Close implements io.Closer.
 func (*body) Close() error { return nil }
 
-// withBody admits a request, reads its body, and calls serve. It answers with the errors of admission and of read.
-func (g *gateway) withBody(w http.ResponseWriter, r *http.Request, read bodyReader, serve func(*http.Request, *body)) {
-	if err := g.options.Admit(r); err != nil {
-		g.reject(w, r, err)
-		return
-	}
-	b, err := read(w, r)
+// receive admits a request and reads its body. isYAML says whether that is YAML instead of JSON, or returns a status.
+// If there is an error, receive answers with it, and returns nil.
+func (g *gateway) receive(w http.ResponseWriter, r *http.Request, isYAML func(*http.Request) (bool, error)) *body {
+	b, err := g.readBody(w, r, isYAML)
 	if err != nil {
 		call.Of(r.Context()).Lease.Release() // before the rest of the body is discarded
 		g.reject(w, r, err)
-		return
+		return nil
 	}
-	serve(r, b)
+	return b
 }
 
-// bodyReader reads the body of a request. Errors are statuses.
-type bodyReader func(w http.ResponseWriter, r *http.Request) (*body, error)
-
-// readBody reads a body of JSON or YAML. Errors are statuses.
-func (g *gateway) readBody(w http.ResponseWriter, r *http.Request) (*body, error) {
+// readBody admits a request and reads its body. Errors are statuses.
+func (g *gateway) readBody(w http.ResponseWriter, r *http.Request, isYAML func(*http.Request) (bool, error)) (*body, error) {
+	if err := g.options.Admission.AdmitRequest(r); err != nil {
+		return nil, err
+	}
 	yaml, err := isYAML(r)
 	if err == nil {
 		err = checkEncoding(r.Header)

@@ -26,21 +26,27 @@ const testPatience = 5 * time.Minute
 // withMemory makes requests hold memory of a ledger. Their caller is the connection, or the same for all if shared.
 func withMemory(o *Options, total int64, shared bool) *call.Memory {
 	m := call.NewMemory(total)
-	admit := o.Admit
-	o.Admit = func(r *http.Request) error {
+	admission := o.Admission
+	o.Admission = admitFunc(func(r *http.Request) error {
 		p, _ := peer.FromContext(r.Context())
 		caller := p.Addr.String()
 		if shared {
 			caller = "caller"
 		}
 		call.Of(r.Context()).Lease = m.Open(caller)
-		if admit != nil {
-			return admit(r)
+		if admission != nil {
+			return admission.AdmitRequest(r)
 		}
 		return nil
-	}
+	})
 	return m
 }
+
+// admitFunc is an Admission.
+type admitFunc func(*http.Request) error
+
+// AdmitRequest implements transport.Admission.
+func (f admitFunc) AdmitRequest(r *http.Request) error { return f(r) }
 
 func held(m *call.Memory) (n int64) {
 	for _, bytes := range m.Stats().Bytes {
@@ -205,8 +211,8 @@ func TestSlowCalls(t *testing.T) {
 	}
 }
 
-// admitUnless returns an Options.Admit that rejects requests with an Authorization.
-func admitUnless(authorization string) func(*http.Request) error {
+// admitUnless returns an Admission that rejects requests with an Authorization.
+func admitUnless(authorization string) admitFunc {
 	return func(r *http.Request) error {
 		if r.Header.Get("Authorization") == authorization {
 			return failure(crdevalv1.ErrorReason_ERROR_REASON_UNAUTHENTICATED, "who are you", nil)
@@ -217,7 +223,7 @@ func admitUnless(authorization string) func(*http.Request) error {
 
 // TestAdmit checks that a request that is not admitted is rejected before its body is read.
 func TestAdmit(t *testing.T) {
-	r, rest := serve(t, Options{Admit: admitUnless("")})
+	r, rest := serve(t, Options{Admission: admitUnless("")})
 	url := rest.URL + "/v1/catalogs/default/crds"
 	code, text, header := send(t, http.MethodPost, url, strings.NewReader(`{}`), nil)
 	if code != http.StatusUnauthorized || !strings.Contains(text, "who are you") || header.Get("WWW-Authenticate") != "Bearer" || r.manifest != nil {
@@ -231,10 +237,10 @@ func TestAdmit(t *testing.T) {
 // TestAdmitOnce: each call is admitted once, because a second slot would replace the first one without its release.
 func TestAdmitOnce(t *testing.T) {
 	var admitted atomic.Int32
-	_, rest := serve(t, Options{Admit: func(*http.Request) error {
+	_, rest := serve(t, Options{Admission: admitFunc(func(*http.Request) error {
 		admitted.Add(1)
 		return nil
-	}})
+	})})
 	for _, path := range []string{
 		"GET /v1/catalogs/default", "GET /v1/catalogs/default/crds:watch", "POST /v1/catalogs/default:validate",
 		"POST /v1/catalogs/default:admitStream", "POST /v1/catalogs/default/crds", "DELETE /v1/catalogs/default",
@@ -269,7 +275,7 @@ func TestLineFeeds(t *testing.T) {
 
 // TestRejectedAtOnce: a client can read a rejection while it sends, and its body holds no memory then.
 func TestRejectedAtOnce(t *testing.T) {
-	o := Options{MaxBodyBytes: 100 << 10, Admit: admitUnless("none")}
+	o := Options{MaxBodyBytes: 100 << 10, Admission: admitUnless("none")}
 	memory := withMemory(&o, 1<<20, false)
 	_, rest := serve(t, o)
 	for _, c := range []struct {

@@ -43,21 +43,18 @@ type Options struct {
 	MaxBodyBytes int64
 	// Bodies bounds the time to receive bodies. Default: NewBodies(nil).
 	Bodies *Bodies
-	// Admit is called before a body is read. It notes what the call holds in the call.Call of the request's context. An
-	// error must be a status, and is the response. Default: every call is admitted, without a slot and a lease.
-	Admit func(*http.Request) error
+	// Admission admits calls before their bodies are read. Default: all, without a slot and a lease.
+	Admission transport.Admission
 	// Lists bounds the lists of a request, by JSON name. A longer list gets LIMIT_EXCEEDED. Default: those of api.Limits.
 	Lists map[string]api.ListLimit
 	// Limits bound the YAML bodies that are converted to JSON here. MaxBytes is ignored. The server bounds documents.
 	Limits document.Limits
 	// Pages are further paths, each for GET and HEAD.
 	Pages map[string]http.Handler
-	// Calls are further paths, each for POST. Admit is called for them, and their bodies have the bounds of all bodies.
+	// Calls are further paths, each for POST. They are admitted as other calls, and their bodies have the same bounds.
 	Calls map[string]Call
-	// Trouble returns what does not work although the server is ready, for /readyz; "" if everything works. Default: "".
-	Trouble func() string
-	// Convert answers ConversionReviews. Required for the conversion webhook.
-	Convert func(context.Context, *webhook.Conversion) (*webhook.Converted, error)
+	// Converter answers ConversionReviews. Required for the conversion webhook.
+	Converter webhook.ConversionService
 	// Reviewed is called for each review, with the webhook's name and a webhook.Outcome or "error". May be nil.
 	Reviewed func(webhook, outcome string)
 }
@@ -81,11 +78,8 @@ func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Ha
 	if o.Lists == nil {
 		o.Lists = api.Limits{}.Lists()
 	}
-	if o.Admit == nil {
-		o.Admit = func(*http.Request) error { return nil }
-	}
-	if o.Trouble == nil {
-		o.Trouble = func() string { return "" }
+	if o.Admission == nil {
+		o.Admission = transport.NewAdmission(transport.ServerOptions{})
 	}
 	if o.Reviewed == nil {
 		o.Reviewed = func(string, string) {}
@@ -221,19 +215,28 @@ func PeerOf(r *http.Request) *peer.Peer {
 	return p
 }
 
-// ready answers whether the server is ready to serve.
+// registryTrouble is the text of /readyz while only the registry's service is not serving.
+const registryTrouble = "the registry does not follow its store (see the log): registrations fail, evaluations use the last known state"
+
+// ready answers whether the server is ready to serve, and what does not work although it is.
 func (g *gateway) ready(w http.ResponseWriter, r *http.Request) {
-	answer, err := g.health.Check(r.Context(), &healthv1.HealthCheckRequest{})
-	state, code := answer.GetStatus(), http.StatusOK
-	if err != nil || state != healthv1.HealthCheckResponse_SERVING {
-		state, code = healthv1.HealthCheckResponse_NOT_SERVING, http.StatusServiceUnavailable
-	}
+	state, code := g.healthOf(r.Context(), ""), http.StatusOK
 	fields := map[string]string{"status": state.String()}
-	if trouble := g.options.Trouble(); trouble != "" {
-		fields["trouble"] = trouble
+	registry := crdevalv1.RegistryService_ServiceDesc.ServiceName
+	switch {
+	case state != healthv1.HealthCheckResponse_SERVING:
+		fields["status"], code = healthv1.HealthCheckResponse_NOT_SERVING.String(), http.StatusServiceUnavailable
+	case g.healthOf(r.Context(), registry) == healthv1.HealthCheckResponse_NOT_SERVING:
+		fields["trouble"] = registryTrouble
 	}
 	text, _ := json.Marshal(fields) // texts always encode
 	writeJSON(w, code, text)
+}
+
+// healthOf returns the health of a service, or of the server for "". It is unknown after an error.
+func (g *gateway) healthOf(ctx context.Context, service string) healthv1.HealthCheckResponse_ServingStatus {
+	answer, _ := g.health.Check(ctx, &healthv1.HealthCheckRequest{Service: service})
+	return answer.GetStatus()
 }
 
 // writeJSON answers with text and a line feed.

@@ -15,6 +15,8 @@ import (
 
 	"go.uber.org/goleak"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
@@ -216,6 +218,38 @@ func TestForeignErrors(t *testing.T) {
 		}
 		if got != want.http || !strings.Contains(text, `"message":"`+message+`"`) || !strings.Contains(text, `"reason":"`+want.reason+`"`) {
 			t.Errorf("%s: HTTP %d %s, want %d %s", code, got, text, want.http, want.reason)
+		}
+	}
+}
+
+// TestReady: /readyz reports the health of the server, and that the registry's service is not serving although it is.
+func TestReady(t *testing.T) {
+	const registry = "crdeval.v1.RegistryService"
+	state := health.NewServer()
+	conn := inprocess.New(inprocess.Options{})
+	healthv1.RegisterHealthServer(conn, state)
+	defer conn.Stop()
+	h, err := New(t.Context(), conn, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := httptest.NewServer(h)
+	defer rest.Close()
+	const serving, not = healthv1.HealthCheckResponse_SERVING, healthv1.HealthCheckResponse_NOT_SERVING
+	for _, c := range []struct {
+		server, registry healthv1.HealthCheckResponse_ServingStatus
+		code             int
+		trouble          bool
+	}{
+		{serving, serving, http.StatusOK, false},
+		{serving, not, http.StatusOK, true},
+		{not, not, http.StatusServiceUnavailable, false},
+	} {
+		state.SetServingStatus("", c.server)
+		state.SetServingStatus(registry, c.registry)
+		code, text, _ := send(t, http.MethodGet, rest.URL+"/readyz", nil, nil)
+		if code != c.code || !strings.Contains(text, `"status":"`+c.server.String()) || strings.Contains(text, `"trouble":"the registry`) != c.trouble {
+			t.Errorf("%v, %v: HTTP %d %s", c.server, c.registry, code, text)
 		}
 	}
 }

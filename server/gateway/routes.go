@@ -61,15 +61,17 @@ func (g *gateway) prepare(next runtime.HandlerFunc) runtime.HandlerFunc {
 		pattern, _ := runtime.HTTPPattern(r.Context())
 		rt, ofAPI := g.routes[r.Method+" "+pattern.String()]
 		probe, probes := w.(*probe)
-		switch {
+		switch err := checkTimeout(r.Header); {
 		case probes:
 			probe.found = plausible(params)
 		case !plausible(params):
 			g.rejectPath(w, r)
-		case !ofAPI:
-			next(w, r, params)
-		default:
+		case err != nil:
+			g.reject(w, r, err)
+		case ofAPI:
 			g.call(w, r, &rt, params, next)
+		default:
+			next(w, r, params)
 		}
 	}
 }
@@ -137,44 +139,40 @@ func (g *gateway) rejectPath(w http.ResponseWriter, r *http.Request) {
 
 // call reads the body of a request and passes the request on to grpc-gateway.
 func (g *gateway) call(w http.ResponseWriter, r *http.Request, rt *route, params map[string]string, next runtime.HandlerFunc) {
-	if err := checkTimeout(r.Header); err != nil {
+	if rt.kubernetes {
+		var more bool
+		if r, more = prepareKubernetes(w, r, params); !more {
+			return
+		}
+	}
+	err := rt.checkQuery(r)
+	if err == nil && rt.body == "" {
+		err = g.admitWithoutBody(r)
+	}
+	if err != nil {
 		g.reject(w, r, err)
 		return
 	}
-	if rt.body == "" {
-		if rt.kubernetes {
-			var more bool
-			if r, more = prepareKubernetes(w, r, params); !more {
-				return
-			}
-		}
-		err := rt.checkQuery(r)
-		if err == nil && (r.ContentLength != 0 || len(r.TransferEncoding) > 0) {
-			err = invalid("%s %s takes no body: everything is in the path and the query", r.Method, r.URL.Path)
-		}
-		if err != nil {
-			g.reject(w, r, err)
+	if rt.body != "" {
+		b := g.receive(w, r, isYAML)
+		if b == nil {
 			return
 		}
-		r.Header.Del("Content-Type")
-		if err := g.options.Admit(r); err != nil {
-			g.reject(w, r, err)
-			return
-		}
-		next(w, r, params)
-		return
-	}
-	if err := rt.checkQuery(r); err != nil {
-		g.reject(w, r, err)
-		return
-	}
-	g.withBody(w, r, g.readBody, func(r *http.Request, b *body) {
 		b.params = params
 		call.Of(r.Context()).Origins = b
 		r.Body = b
 		r.Header.Set("Content-Type", mediaJSON) // grpc-gateway has one marshaler; b knows what the body is
-		next(w, r, params)
-	})
+	}
+	next(w, r, params)
+}
+
+// admitWithoutBody admits a call that takes no body. Errors are statuses.
+func (g *gateway) admitWithoutBody(r *http.Request) error {
+	if r.ContentLength != 0 || len(r.TransferEncoding) > 0 {
+		return invalid("%s %s takes no body: everything is in the path and the query", r.Method, r.URL.Path)
+	}
+	r.Header.Del("Content-Type")
+	return g.options.Admission.AdmitRequest(r)
 }
 
 // checkQuery returns INVALID_ARGUMENT for a query that the route does not take.

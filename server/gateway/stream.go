@@ -151,14 +151,15 @@ func clientContext(r *http.Request) context.Context {
 func (g *gateway) openStream(
 	ctx context.Context, r *http.Request, kind streamCall, catalog string,
 ) (*streamReader, error) {
+	if err := g.options.Admission.AdmitRequest(r); err != nil {
+		return nil, err
+	}
+	if err := checkEncoding(r.Header); err != nil {
+		return nil, err
+	}
 	yaml, err := isYAMLStream(r)
-	for _, check := range []func() error{
-		func() error { return checkTimeout(r.Header) }, func() error { return g.options.Admit(r) }, func() error { return checkEncoding(r.Header) },
-		func() error { return err },
-	} {
-		if err := check(); err != nil {
-			return nil, err
-		}
+	if err != nil {
+		return nil, err
 	}
 	if ctx, err = runtime.AnnotateContext(ctx, g.mux, r, crdevalv1.EvaluationService_AdmitStream_FullMethodName); err != nil {
 		return nil, err

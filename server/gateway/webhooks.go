@@ -36,33 +36,31 @@ var reviewers = map[string]reviewer{
 func (g *gateway) webhook(w http.ResponseWriter, r *http.Request, name, catalog string) {
 	outcome := webhook.Outcome("error")
 	defer func() { g.options.Reviewed(name, string(outcome)) }()
-	g.withBody(w, r, g.readReview, func(r *http.Request, b *body) {
-		reviewing, cancel, err := g.reviewContext(r)
-		defer cancel()
-		var answer [][]byte
-		if err == nil {
-			var done webhook.Outcome
-			if done, answer, err = reviewers[name](g, reviewing, catalog, b.data); err == nil {
-				outcome = done
-			}
-		}
-		if err != nil {
-			writeReviewError(w, err)
-			return
-		}
-		writeParts(w, answer)
-	})
+	b := g.receive(w, r, isJSON)
+	if b == nil {
+		return
+	}
+	reviewing, cancel, err := g.reviewContext(r)
+	defer cancel()
+	var done webhook.Outcome
+	var answer [][]byte
+	if err == nil {
+		done, answer, err = reviewers[name](g, reviewing, catalog, b.data)
+	}
+	if err != nil {
+		writeReviewError(w, err)
+		return
+	}
+	outcome = done
+	writeParts(w, answer)
 }
 
-// readReview reads a body of JSON. Errors are statuses.
-func (g *gateway) readReview(w http.ResponseWriter, r *http.Request) (*body, error) {
-	if err := checkTimeout(r.Header); err != nil {
-		return nil, err
+// isJSON is isYAML for calls that take only JSON: it returns false, or the status of another media type.
+func isJSON(r *http.Request) (yaml bool, err error) {
+	if yaml, err = isYAML(r); yaml || err != nil {
+		return false, unsupportedMedia(r, mediaJSON)
 	}
-	if yaml, err := isYAML(r); yaml || err != nil {
-		return nil, unsupportedMedia(r, mediaJSON)
-	}
-	return g.readBody(w, r)
+	return false, nil
 }
 
 // reviewContext returns the context of a review, which ends when the API server stops waiting.
@@ -112,7 +110,7 @@ func (g *gateway) convert(
 		}
 		return nil
 	}
-	answer, err := g.options.Convert(ctx, request)
+	answer, err := g.options.Converter.Convert(ctx, request)
 	if err != nil {
 		return "", nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"runtime/debug"
 	"time"
 
@@ -54,23 +53,6 @@ func NewGate(o GateOptions) *Gate {
 	g := &Gate{GateOptions: o, overload: overloadLog{log: cmp.Or(o.Log, slog.Default())}}
 	g.incoming = newIncoming(o.UnderPressure, o.Rejected)
 	return g
-}
-
-// AdmitRequest authenticates the caller of an HTTP request, opens the lease of its call, and reserves its slot, before its
-// body is read. The error is a status.
-func (o ServerOptions) AdmitRequest(r *http.Request) error {
-	if err := o.Guard.AuthenticateRequest(r); err != nil {
-		return err
-	}
-	ctx := r.Context()
-	err := o.Gate.admit(ctx, 0)
-	if err != nil {
-		o.Gate.overload.add(ctx, err) // there is no access log before the call in process
-		return err
-	}
-	c := call.Of(ctx)
-	c.Lease = o.Memory.Open(c.Caller)
-	return nil
 }
 
 // admit names the caller of a call and reserves its slot, which stays nil if calls are unlimited. Or it returns the error

@@ -55,6 +55,11 @@ const (
 	Failure Outcome = "failure" // an object cannot be converted, so an API server uses none
 )
 
+// ConversionService answers ConversionReviews. Errors are statuses.
+type ConversionService interface {
+	Convert(ctx context.Context, r *Conversion) (*Converted, error)
+}
+
 // Converter answers ConversionReviews by the conversion rules of registered CRDs.
 type Converter struct {
 	Registry interface {

@@ -171,10 +171,10 @@ func TestNoConversion(t *testing.T) {
 	s := serve(t, func(o *gateway.Options) {
 		o.MaxBodyBytes = 64 << 20
 		memory := call.NewMemory(128 << 20) // a caller can hold 64 MiB
-		o.Admit = func(r *http.Request) error {
+		o.Admission = admitFunc(func(r *http.Request) error {
 			call.Of(r.Context()).Lease = memory.Open("caller")
 			return nil
-		}
+		})
 	})
 	valid := conversion(task("a", ``))
 	object := task("a", `"host":"`+strings.Repeat("x", 1<<20)+`"`)

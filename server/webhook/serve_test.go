@@ -42,6 +42,12 @@ type server struct {
 	observed chan webhook.Observation // before the answer
 }
 
+// admitFunc is an Admission.
+type admitFunc func(*http.Request) error
+
+// AdmitRequest implements transport.Admission.
+func (f admitFunc) AdmitRequest(r *http.Request) error { return f(r) }
+
 // reported waits for the next call of Reviewed.
 func (s *server) reported(t *testing.T) string {
 	t.Helper()
@@ -76,7 +82,7 @@ func serve(t *testing.T, configure func(*gateway.Options)) *server {
 		},
 	}
 	api.Register(conn, services)
-	options := gateway.Options{Convert: api.ConversionWebhook(conn, services), Reviewed: func(name, outcome string) {
+	options := gateway.Options{Converter: api.ConversionWebhook(conn, services), Reviewed: func(name, outcome string) {
 		select {
 		case s.reviewed <- name + " " + outcome:
 		default: // of a test that does not ask
@@ -350,7 +356,7 @@ func TestNoAnswer(t *testing.T) {
 func TestWhoMayCall(t *testing.T) {
 	var rejection error
 	s := serve(t, func(o *gateway.Options) {
-		o.Admit = func(*http.Request) error { return rejection }
+		o.Admission = admitFunc(func(*http.Request) error { return rejection })
 	})
 	body := review("CREATE", `{`+fresh+`}`, ``)
 	rejection = status.Error(codes.Unauthenticated, "who are you")
