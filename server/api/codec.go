@@ -83,15 +83,16 @@ func (c *codec) Unmarshal(data mem.BufferSlice, v any) error {
 	d := m.ProtoReflect().Descriptor()
 	if err := protov2.Unmarshal(truncate(buffer.ReadOnlyData(), c.boundsOf(d)), m); err != nil {
 		protov2.Reset(m)
-		r.err = &Error{
+		r.err = (&Error{
 			Reason:  crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT,
 			Message: fmt.Sprintf("the message cannot be decoded: %s: %v", d.FullName(), err),
-		}
+		}).GRPCStatus().Err()
 	}
 	return nil
 }
 
-// Decoding registers services with a gRPC server that has Codec.
+// Decoding registers services with a gRPC server that has Codec. A message that cannot be decoded reaches the
+// interceptors as an empty one, so that they authenticate and log the call.
 type Decoding struct{ grpc.ServiceRegistrar }
 
 // RegisterService implements grpc.ServiceRegistrar.
@@ -99,12 +100,29 @@ func (r Decoding) RegisterService(desc *grpc.ServiceDesc, service any) {
 	own := *desc
 	own.Methods = slices.Clone(desc.Methods)
 	for i := range own.Methods {
-		handler := own.Methods[i].Handler
-		own.Methods[i].Handler = func(service any, ctx context.Context, decode func(any) error, outer grpc.UnaryServerInterceptor) (any, error) {
-			return handler(service, ctx, func(m any) error { return receive(decode, m) }, outer)
-		}
+		own.Methods[i].Handler = decodeFirst(own.Methods[i].Handler)
 	}
 	r.ServiceRegistrar.RegisterService(&own, service)
+}
+
+// decodeFirst returns a handler of which the interceptors run also if the message cannot be decoded.
+func decodeFirst(handler grpc.MethodHandler) grpc.MethodHandler {
+	return func(service any, ctx context.Context, decode func(any) error, outer grpc.UnaryServerInterceptor) (any, error) {
+		var undecoded error
+		decodeAlways := func(m any) error { undecoded = receive(decode, m); return nil }
+		return handler(service, ctx, decodeAlways, func(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+			decoded := func(ctx context.Context, request any) (any, error) {
+				if undecoded != nil {
+					return nil, undecoded
+				}
+				return next(ctx, request)
+			}
+			if outer == nil {
+				return decoded(ctx, request)
+			}
+			return outer(ctx, request, info, decoded)
+		})
+	}
 }
 
 // receive decodes a message.

@@ -347,36 +347,21 @@ func (r registrar) RegisterService(desc *grpc.ServiceDesc, service any) {
 	r.ServiceRegistrar.RegisterService(&own, service)
 }
 
-// unary returns a handler whose errors are statuses. A message that cannot be decoded reaches the interceptors as an
-// empty one, so that they authenticate and log the call.
+// unary returns a handler that checks the request, and whose errors are statuses.
 func (f faults) unary(handler grpc.MethodHandler) grpc.MethodHandler {
 	return func(service any, ctx context.Context, decode func(any) error, outer grpc.UnaryServerInterceptor) (any, error) {
-		var undecoded error
-		decodeAlways := func(m any) error { undecoded = decode(m); return nil }
-		intercept := func(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-			inner := f.handler(func(ctx context.Context, request any) (any, error) {
-				if undecoded != nil {
-					return nil, undecoded
+		return handler(service, ctx, decode, func(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+			checked := func(ctx context.Context, request any) (response any, err error) {
+				if err = checkRequest(request); err == nil {
+					response, err = next(ctx, request)
 				}
-				if err := checkRequest(request); err != nil {
-					return nil, err
-				}
-				return next(ctx, request)
-			})
-			if outer == nil {
-				return inner(ctx, request)
+				return response, f.call(ctx, err)
 			}
-			return outer(ctx, request, info, inner)
-		}
-		return handler(service, ctx, decodeAlways, intercept)
-	}
-}
-
-// handler returns a handler whose errors are statuses.
-func (f faults) handler(next grpc.UnaryHandler) grpc.UnaryHandler {
-	return func(ctx context.Context, request any) (response any, err error) {
-		response, err = next(ctx, request)
-		return response, f.call(ctx, err)
+			if outer == nil {
+				return checked(ctx, request)
+			}
+			return outer(ctx, request, info, checked)
+		})
 	}
 }
 
