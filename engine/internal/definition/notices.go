@@ -1,11 +1,10 @@
 package definition
 
 import (
-	"encoding/json"
 	"fmt"
 	"reflect"
-	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/validation"
@@ -69,31 +68,34 @@ type noteFunc func(path tree.Path, h *violation.Hint, format string, args ...any
 // return 0 if they are small.
 // (k8s.io/kubectl/pkg/util/apply.go; k8s.io/apimachinery/pkg/api/validation/objectmeta.go)
 func (s *Source) annotationsApplied() int {
-	if len(s.Doc.Src[tree.Request]) < validation.TotalAnnotationSizeLimitB/longestEscape {
+	d := s.Doc
+	metadata := d.Field(s.Root, "metadata")
+	if len(d.Src[tree.Request]) < validation.TotalAnnotationSizeLimitB/longestEscape || d.Nodes[metadata].Kind != tree.Object {
 		return 0
 	}
-	object, ok := s.Doc.Any(s.Root).(map[string]any)
-	if !ok {
-		return 0
-	}
-	metadata, _ := object["metadata"].(map[string]any)
-	if metadata == nil {
-		return 0
-	}
-	annotations, _ := metadata["annotations"].(map[string]any)
-	if annotations == nil {
-		annotations = map[string]any{}
-	}
-	delete(annotations, corev1.LastAppliedConfigAnnotation)
-	metadata["annotations"] = annotations
-	text, err := json.Marshal(object)
-	if err != nil {
-		return 0
-	}
+	// The new annotation has the manifest with its other annotations, and a line break.
+	text := d.AppendCanonical(make([]byte, 0, 2*len(d.Src[tree.Request])), s.Root)
 	size := len(corev1.LastAppliedConfigAnnotation) + len(text) + len("\n")
-	for key, one := range annotations {
-		text, _ := one.(string)
-		size += len(key) + len(text)
+	annotations := d.Field(metadata, "annotations")
+	switch {
+	case annotations == 0:
+		return size + len(`"annotations":{},`)
+	case d.Nodes[annotations].Kind != tree.Object: // null
+		return size + len("{}") - len("null")
+	}
+	for c := d.Nodes[annotations].First; c != 0; c = d.Nodes[c].Next {
+		key := d.Key(c)
+		switch {
+		case key != corev1.LastAppliedConfigAnnotation:
+			size += len(key)
+			if d.Nodes[c].Kind == tree.String {
+				size += len(d.Str(c))
+			}
+		case d.Nodes[annotations].Live > 1:
+			size -= len(d.AppendCanonical(nil, c)) + len(`"":,`) + len(key)
+		default:
+			size -= len(d.AppendCanonical(nil, c)) + len(`"":`) + len(key)
+		}
 	}
 	return size
 }
@@ -150,7 +152,7 @@ func (s *Source) noteKeys(properties uint32, m *Manifest, note noteFunc) {
 	d := s.Doc
 	for c := d.Nodes[properties].First; c != 0; c = d.Nodes[c].Next {
 		key := d.Key(c)
-		if _, err := strconv.ParseFloat(key, 64); err != nil && !slices.Contains([]string{"true", "false", "null"}, key) {
+		if !isTyped(key) {
 			continue
 		}
 		path := s.pathTo(c)
@@ -164,6 +166,18 @@ func (s *Source) noteKeys(properties uint32, m *Manifest, note noteFunc) {
 		note(path, &violation.Hint{Text: "did you mean " + strconv.Quote(plain) + ", in quotes?"},
 			"YAML 1.1 reads the property name %s as %s", plain, key)
 	}
+}
+
+// isTyped reports whether a key is a boolean, null or a number, which YAML 1.1 can write in several ways.
+func isTyped(key string) bool {
+	if key == "true" || key == "false" || key == "null" {
+		return true
+	}
+	if key == "" || !strings.ContainsRune("+-.0123456789N", rune(key[0])) { // a failing ParseFloat allocates
+		return false
+	}
+	_, err := strconv.ParseFloat(key, 64)
+	return err == nil
 }
 
 // pathTo returns the path of a node. It is nil for the root and for a node that a duplicate key replaces.

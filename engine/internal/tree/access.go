@@ -18,8 +18,10 @@ func (d *Doc) Key(i uint32) string {
 }
 
 // Str returns the content of a String without copying it.
-func (d *Doc) Str(i uint32) string {
-	text := d.content(&d.Nodes[i])
+func (d *Doc) Str(i uint32) string { return d.str(&d.Nodes[i]) }
+
+func (d *Doc) str(n *Node) string {
+	text := d.content(n)
 	return unsafe.String(unsafe.SliceData(text), len(text))
 }
 

@@ -106,7 +106,7 @@ func (d *Doc) appendScalar(dst []byte, n *Node, html bool) []byte {
 		}
 		return dst
 	case String:
-		return appendString(dst, string(d.content(n)), html)
+		return appendString(dst, d.str(n), html)
 	}
 	return append(dst, "null"...)
 }
@@ -188,7 +188,8 @@ func (d *Doc) AppendCanonical(dst []byte, i uint32) []byte {
 	n := &d.Nodes[i]
 	switch n.Kind {
 	case Object:
-		members := make([]uint32, 0, n.Live)
+		var few [16]uint32 // most objects need no allocation
+		members := few[:0]
 		for c := n.First; c != 0; c = d.Nodes[c].Next {
 			members = append(members, c)
 		}

@@ -263,15 +263,16 @@ func lineStarts(text []byte) []uint32 {
 	if bytes.HasPrefix(text, byteOrderMark) {
 		start = len(byteOrderMark)
 	}
-	lines := []uint32{uint32(start)}
+	lines := append(make([]uint32, 0, 1+bytes.Count(text, []byte("\n"))), uint32(start))
 	for i := start; i < len(text); {
-		size := lineBreak(text[i:])
-		if size == 0 {
+		if c := text[i]; c > '\r' && c < 0xc2 { // it begins no line break
 			i++
-			continue
+		} else if size := lineBreak(text[i:]); size > 0 {
+			i += size
+			lines = append(lines, uint32(i))
+		} else {
+			i++
 		}
-		i += size
-		lines = append(lines, uint32(i))
 	}
 	return lines
 }
