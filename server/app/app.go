@@ -57,7 +57,6 @@ type App struct {
 	guard       *transport.Guard
 	gate        *transport.Gate
 	rejected    func(reason string) // counts a call rejected with OVERLOADED
-	short       func() bool         // reports whether memory is short; nil: no limit
 	health      *health.Server
 	grpc        *grpc.Server
 	inProcess   *inprocess.Conn // calls the same services for the REST gateway
@@ -227,14 +226,14 @@ func (a *App) startGRPC(ctx context.Context) error {
 	a.task(func(ctx context.Context) {
 		memory.Pace(ctx, heapFloor(limit), memory.ServerGrowth, memory.ServerPercent)
 	})
-	a.short = pressure(limit)
+	pressure := memory.NewPressure(limit)
 	methods := map[string]bool{webhook.ConvertMethod: true} // complete before the first call
 	a.rejected = a.telemetry.CountRejectedCalls(
 		string(call.ReasonConcurrency), string(call.ReasonDelay), string(call.ReasonMaxInFlight),
 		transport.RejectedMemory, transport.RejectedIncomplete, transport.RejectedAuxiliary, rejectedOther)
 	limiter := call.NewLimiter(call.LimiterOptions{Max: a.config.MaxInFlight})
 	a.gate = transport.NewGate(transport.GateOptions{
-		Limiter: limiter, UnderPressure: a.short, Rejected: a.rejected, Log: a.log, Authenticated: a.access.Enabled() || a.config.TLSClientCA != "",
+		Limiter: limiter, UnderPressure: pressure.Short, Rejected: a.rejected, Log: a.log, Authenticated: a.access.Enabled() || a.config.TLSClientCA != "",
 	})
 	a.telemetry.ObserveInFlight(limiter.State)
 	a.memory = call.NewMemory(a.config.callBytes())
@@ -262,7 +261,7 @@ func (a *App) startGRPC(ctx context.Context) error {
 	healthv1.RegisterHealthServer(services, a.health)
 	reflection.Register(a.grpc)
 	o := api.Options{
-		Registry: audit.Watch(a.registry, a.audit), Scheduler: a.scheduler, Limits: a.config.limits(), UnderPressure: a.short, Version: a.build.Version, Commit: a.build.Commit,
+		Registry: audit.Watch(a.registry, a.audit), Scheduler: a.scheduler, Limits: a.config.limits(), UnderPressure: pressure.Short, Version: a.build.Version, Commit: a.build.Commit,
 		Draining: a.draining.Done(), ItemFailed: a.telemetry.CountFailedItems(), Rejected: func() { a.rejected(rejectedOther) },
 		Visible: a.access.Sees, Log: a.log,
 		Converted: a.telemetry.ObserveReviewedObjects(),

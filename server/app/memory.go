@@ -3,11 +3,7 @@ package app
 import (
 	"math"
 	"os"
-	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
-	"sync/atomic"
-	"time"
 
 	"github.com/crdeval/crdeval/server/memory"
 	"github.com/crdeval/crdeval/server/settings"
@@ -91,33 +87,4 @@ func heapFloor(limit int64) int64 {
 		return min(floor, limit/4)
 	}
 	return floor
-}
-
-// pressure returns a function that reports whether memory is short: whether the live heap of the last collection
-// exceeds seven eighths of the limit. It is nil without a limit.
-//
-// While calls are rejected, little is allocated and a collection may be minutes away. So the function starts one every
-// second.
-func pressure(limit int64) func() bool {
-	if limit <= 0 {
-		return nil
-	}
-	var (
-		next    atomic.Int64 // time of the next check, in nanoseconds since start
-		collect atomic.Int64 // time of the next collection
-		short   atomic.Bool
-		start   = time.Now()
-	)
-	return func() bool {
-		now := int64(time.Since(start))
-		if due := next.Load(); now >= due && next.CompareAndSwap(due, now+int64(100*time.Millisecond)) {
-			sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-			metrics.Read(sample)
-			was := short.Swap(sample[0].Value.Uint64() > uint64(limit/8*7))
-			if due := collect.Load(); short.Load() && now >= due && collect.CompareAndSwap(due, now+int64(time.Second)) && was {
-				go runtime.GC()
-			}
-		}
-		return short.Load()
-	}
 }
