@@ -6,13 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crdeval/crdeval/server/gateway/codec"
+
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/gateway"
 )
 
 // bodies returns the results of DecodeBody, which are the same over both faces and on a stream.
@@ -82,7 +83,7 @@ func restBody(t testing.TB, request interface {
 	own.(interface {
 		GetContext() *crdevalv1.EvaluationContext
 	}).GetContext().Catalog = ""
-	text, err := gateway.Marshaler{}.Marshal(own)
+	text, err := codec.Marshal(own)
 	if err != nil {
 		t.Fatal(err)
 	}

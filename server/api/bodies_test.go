@@ -9,10 +9,11 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/crdeval/crdeval/server/gateway/codec"
+
 	"google.golang.org/grpc/status"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/gateway"
 )
 
 // tplManifest is a CRD whose objects have fields of several types.
@@ -206,7 +207,7 @@ func resultsOf(t *testing.T, a answer) (all []*crdevalv1.VerdictResult) {
 		}
 		line = "{" + regexp.MustCompile(`^\{"index":\d+,"line":\d+,`).ReplaceAllString(line, "")
 		r := &crdevalv1.VerdictResult{}
-		if err := (gateway.Marshaler{}).Unmarshal([]byte(line), r); err != nil {
+		if err := codec.Unmarshal([]byte(line), r, nil); err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
 		all = append(all, r)

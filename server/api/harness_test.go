@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crdeval/crdeval/server/gateway/codec"
+
 	"go.uber.org/goleak"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	statusv1 "google.golang.org/genproto/googleapis/rpc/status"
@@ -167,7 +169,7 @@ func (a answer) into(t testing.TB, m any) {
 	if a.code != http.StatusOK {
 		t.Fatalf("HTTP %d: %s", a.code, a.text)
 	}
-	if err := (gateway.Marshaler{}).Unmarshal([]byte(a.text), m); err != nil {
+	if err := codec.Unmarshal([]byte(a.text), m, nil); err != nil {
 		t.Fatalf("%v\n%s", err, a.text)
 	}
 }

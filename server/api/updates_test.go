@@ -6,11 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crdeval/crdeval/server/gateway/codec"
+
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/gateway"
 )
 
 // gadgetManifest has rules of every kind that updates are about, and a status.
@@ -111,7 +112,7 @@ func TestBadUpdates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if body, err := (gateway.Marshaler{}).Marshal(request); err == nil && json.Valid(body) { // what REST can say
+			if body, err := codec.Marshal(request); err == nil && json.Valid(body) { // what REST can say
 				var rest crdevalv1.ValidateResponse
 				w.do("POST", toValidate, string(body)).into(t, &rest)
 				st := rest.GetResults()[1].GetError()

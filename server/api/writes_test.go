@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crdeval/crdeval/server/gateway/codec"
+
 	statusv1 "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -16,7 +18,6 @@ import (
 
 	"github.com/crdeval/crdeval/engine/testenv/writecase"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/gateway"
 	"github.com/crdeval/crdeval/server/testwrite"
 )
 
@@ -341,7 +342,7 @@ func bodyOf(t *testing.T, c *writecase.Case, call string) (head, tail string) {
 	m := requestOf(t, &inline, call)
 	m.ProtoReflect().Get(m.ProtoReflect().Descriptor().Fields().ByName("context")).Message().Clear(
 		(&crdevalv1.EvaluationContext{}).ProtoReflect().Descriptor().Fields().ByName("catalog")) // it is in the path
-	body, err := gateway.Marshaler{}.Marshal(m)
+	body, err := codec.Marshal(m)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,6 +22,7 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/call"
+	"github.com/crdeval/crdeval/server/gateway/codec"
 	"github.com/crdeval/crdeval/server/transport"
 )
 
@@ -30,7 +31,7 @@ const (
 	mediaYAML = "application/yaml"
 )
 
-// body is a request body that is read before the call. grpc-gateway sees an empty body and hands it to the Marshaler.
+// body is a request body that is read before the call. grpc-gateway sees an empty body and hands it to the marshaler.
 type body struct {
 	data   []byte
 	yaml   bool
@@ -229,13 +230,13 @@ func (b *body) decodeInto(v any) error {
 	}
 	switch {
 	case !b.yaml:
-		err := unmarshal(b.data, v, b.lists)
+		err := codec.Unmarshal(b.data, v, b.lists)
 		if err != nil {
 			err = withHint(err, v)
 		}
 		return err
 	case len(bytes.TrimSpace(b.data)) == 0:
-		return errEmptyBody
+		return codec.ErrEmpty
 	}
 	if v, ok := v.(**crdevalv1.Document); ok {
 		return b.takeDocument(v)
@@ -245,21 +246,21 @@ func (b *body) decodeInto(v any) error {
 
 // withHint adds to the error of a JSON body what the client may have meant.
 func withHint(err error, v any) error {
-	at, ok := errors.AsType[*bodyError](err)
+	at, ok := errors.AsType[*codec.Error](err)
 	if !ok {
 		return err
 	}
-	at.findSyntax()
-	s := scanner{src: at.body}
-	if first := s.peek(); first != 0 && first != '{' && first != '[' {
-		at.text += "; if it is YAML, send Content-Type: application/yaml"
+	at.FindSyntax()
+	s := codec.Scanner{JSON: at.Body}
+	if first := s.Peek(); first != 0 && first != '{' && first != '[' {
+		at.Text += "; if it is YAML, send Content-Type: application/yaml"
 	}
-	at.suggestItems(v)
+	suggestItems(at, v)
 	return err
 }
 
 // suggestItems explains the error if the body of a batch is an object, or has an object without its operation.
-func (e *bodyError) suggestItems(v any) {
+func suggestItems(e *codec.Error, v any) {
 	var form string
 	switch v.(type) {
 	case batch[*crdevalv1.WriteItem]:
@@ -267,15 +268,15 @@ func (e *bodyError) suggestItems(v any) {
 	case batch[*crdevalv1.ObjectItem]:
 		form = `{"items": [{"object": …}]}`
 	}
-	if _, writes := v.(batch[*crdevalv1.WriteItem]); writes && strings.HasPrefix(e.text, `unknown field "object"`) {
-		e.text += `; send {"create": {"object": …}}`
+	if _, writes := v.(batch[*crdevalv1.WriteItem]); writes && strings.HasPrefix(e.Text, `unknown field "object"`) {
+		e.Text += `; send {"create": {"object": …}}`
 	}
-	if form == "" || e.path != "" || e.kind == engine.TypeSyntax {
+	if form == "" || e.Path != "" || e.Kind == engine.TypeSyntax {
 		return
 	}
-	s := scanner{src: e.body}
-	if members, _ := s.members("apiVersion", "kind"); len(members) > 0 {
-		e.text = "the body is an object and not a request: send " + form + ", with the object in place of …"
+	s := codec.Scanner{JSON: e.Body}
+	if members, _ := s.Members("apiVersion", "kind"); len(members) > 0 {
+		e.Text = "the body is an object and not a request: send " + form + ", with the object in place of …"
 	}
 }
 
@@ -317,25 +318,25 @@ func (b *body) status() error {
 	if _, isStatus := status.FromError(b.err); isStatus {
 		return b.err
 	}
-	if list, ok := errors.AsType[*listError](b.err); ok {
-		return api.LimitExceeded(list.limit.Name, list.limit.Maximum, "%v", list)
+	if list, ok := errors.AsType[*codec.ListError](b.err); ok {
+		return api.LimitExceeded(list.Limit.Name, list.Limit.Maximum, "%v", list)
 	}
 	if limit, ok := errors.AsType[*document.LimitError](b.err); ok {
 		return failure(crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "the body: "+limit.Error(),
 			map[string]string{"maximum": strconv.FormatInt(limit.Maximum, 10)})
 	}
-	if at, ok := errors.AsType[*bodyError](b.err); ok {
-		return malformedAt(at.Error(), at.violation())
+	if at, ok := errors.AsType[*codec.Error](b.err); ok {
+		return malformedAt(at.Error(), at.Violation())
 	}
 	if syntax, ok := errors.AsType[*document.SyntaxError](b.err); ok {
 		at := syntax.Position()
-		return malformedAt(atPosition(at, syntax.Sentence()), engine.Violation{
+		return malformedAt(codec.AtPosition(at, syntax.Sentence()), engine.Violation{
 			Type: engine.TypeSyntax, Message: syntax.Sentence(), Detail: syntax.Sentence(), Position: &at,
 			Step: engine.StepDecode,
 		})
 	}
 	if e, ok := errors.AsType[*engine.Error](b.err); ok && len(e.Violations) > 0 {
-		return malformedAt(atPosition(*e.Position, e.Message), e.Violations...)
+		return malformedAt(codec.AtPosition(*e.Position, e.Message), e.Violations...)
 	}
 	return malformed(b.err.Error())
 }

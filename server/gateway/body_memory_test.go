@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crdeval/crdeval/server/gateway/codec"
+
 	"google.golang.org/grpc/peer"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
@@ -267,7 +269,7 @@ func TestLineFeeds(t *testing.T) {
 			t.Errorf("%s: no Content-Length", path)
 		}
 	}
-	text, err := Marshaler{}.Marshal(&crdevalv1.GetServerInfoRequest{})
+	text, err := codec.Marshal(&crdevalv1.GetServerInfoRequest{})
 	if err != nil || string(text) != "{}\n" {
 		t.Errorf("%q, %v", text, err)
 	}

@@ -153,3 +153,21 @@ func TestNoBodyWanted(t *testing.T) {
 		}
 	}
 }
+
+// TestBareObject: an object in place of a request is answered with how to wrap it.
+func TestBareObject(t *testing.T) {
+	_, rest := serve(t, Options{})
+	const object = `{"apiVersion": "stable.example.com/v1", "kind": "CronTab"}`
+	for media, body := range map[string]string{"application/json": object, "application/yaml": "kind: CronTab\napiVersion: v1\n"} {
+		code, text, _ := send(t, http.MethodPost, rest.URL+"/v1/catalogs/default:validate", strings.NewReader(body), http.Header{"Content-Type": {media}})
+		if code != http.StatusBadRequest || !strings.Contains(text, `send {\"items\": [{\"create\": {\"object\": …}}]}`) {
+			t.Errorf("%s: HTTP %d %s", media, code, text)
+		}
+	}
+	for media, body := range map[string]string{"application/json": `{"items": [{"object": {}}]}`, "application/yaml": "items:\n- object: {}\n"} {
+		code, text, _ := send(t, http.MethodPost, rest.URL+"/v1/catalogs/default:validate", strings.NewReader(body), http.Header{"Content-Type": {media}})
+		if code != http.StatusBadRequest || !strings.Contains(text, `send {\"create\": {\"object\": …}}`) {
+			t.Errorf("%s: HTTP %d %s", media, code, text)
+		}
+	}
+}

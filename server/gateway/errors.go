@@ -13,14 +13,13 @@ import (
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/engine/document"
 	"github.com/crdeval/crdeval/engine/host"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/gateway/codec"
 )
 
 // failure returns the error of a request that does not reach a handler.
@@ -111,7 +110,7 @@ func WriteError(w http.ResponseWriter, err error) {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
 	setRetryAfter(w, st)
-	writeJSON(w, httpStatus(st), appendStatus(nil, st))
+	writeJSON(w, httpStatus(st), codec.AppendStatus(nil, st))
 }
 
 // setRetryAfter sets the header Retry-After to the delay of the status, in seconds rounded up. It returns the value, 0
@@ -126,14 +125,6 @@ func setRetryAfter(w http.ResponseWriter, st *status.Status) (seconds int32) {
 	return seconds
 }
 
-func appendStatus(dst []byte, st *status.Status) []byte {
-	text, err := appendShared(dst, st, func() proto.Message { return st.Proto() })
-	if err != nil { // a detail of an unknown type
-		text = append(document.AppendString(append(dst, `{"code":13,"message":`...), st.Message()), '}')
-	}
-	return text
-}
-
 // raise raises the first panic of goroutines of a request again in the goroutine of the request, where it is logged.
 func raise(errs ...error) {
 	if p, is := errors.AsType[*host.PanicError](errors.Join(errs...)); is {
@@ -143,7 +134,7 @@ func raise(errs ...error) {
 
 // errorLine returns the last line of a stream that ends with an error.
 func errorLine(err error) []byte {
-	return append(appendStatus([]byte(`{"error":`), statusOf(err)), '}', '\n')
+	return append(codec.AppendStatus([]byte(`{"error":`), statusOf(err)), '}', '\n')
 }
 
 // reject answers a request whose body may not have been read to its end. It writes the error at once, so that a client

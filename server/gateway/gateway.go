@@ -1,9 +1,11 @@
 // Package gateway is the REST API of the service: JSON and YAML over HTTP on the handlers of the gRPC services.
 //
 // grpc-gateway routes requests by the annotations in proto/, reads path and query parameters, and calls the services
-// through a grpc.ClientConnInterface. In the server, that is an inprocess.Conn. This package has the codec that keeps
-// documents inline (marshaler.go), reads bodies before the call (body.go, body_memory.go), and writes errors. It serves some
-// calls itself: streams of items (stream.go), watches (stream_write.go), and webhooks (webhooks.go).
+// through a grpc.ClientConnInterface. In the server, that is an inprocess.Conn. Package codec has the JSON of messages.
+//
+// This package checks paths and queries (routes.go, query.go), reads bodies before the call (body.go, body_memory.go), and
+// writes errors (errors.go). It serves some calls itself: streams of items (stream.go), watches (stream_write.go), and
+// webhooks (webhooks.go).
 package gateway
 
 import (
@@ -90,7 +92,7 @@ func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Ha
 		registry: crdevalv1.NewRegistryServiceClient(conn), evaluation: crdevalv1.NewEvaluationServiceClient(conn),
 	}
 	g.mux = runtime.NewServeMux(
-		runtime.WithMarshalerOption(runtime.MIMEWildcard, Marshaler{}),
+		runtime.WithMarshalerOption(runtime.MIMEWildcard, marshaler{}),
 		runtime.WithMarshalerOption(mediaAggregated, aggregatedMarshaler{}),
 		runtime.WithErrorHandler(handleError),
 		runtime.WithRoutingErrorHandler(g.handleRoutingError),

@@ -22,7 +22,7 @@ import (
 const mediaAggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 // aggregatedMarshaler writes discovery in one document.
-type aggregatedMarshaler struct{ Marshaler }
+type aggregatedMarshaler struct{ marshaler }
 
 // ContentType implements runtime.Marshaler.
 func (aggregatedMarshaler) ContentType(any) string { return mediaAggregated }

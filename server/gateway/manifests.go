@@ -11,6 +11,7 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/call"
+	"github.com/crdeval/crdeval/server/gateway/codec"
 )
 
 // A body of RegisterCrds may be manifests, a List or YAML documents, instead of the request, which has no `kind`.
@@ -20,13 +21,13 @@ func (b *body) takeManifests(into *crdevalv1.RegisterCrdsRequest) (taken bool, e
 	if b.yaml {
 		return b.takeYAMLManifests(into)
 	}
-	s := scanner{src: b.data}
-	if s.peek() != '{' {
+	s := codec.Scanner{JSON: b.data}
+	if s.Peek() != '{' {
 		return false, nil
 	}
-	members, err := s.members("kind", "items")
+	members, err := s.Members("kind", "items")
 	if err == nil {
-		err = s.end()
+		err = s.End()
 	}
 	kind, items := string(members["kind"]), members["items"]
 	switch {
@@ -35,16 +36,16 @@ func (b *body) takeManifests(into *crdevalv1.RegisterCrdsRequest) (taken bool, e
 	case err != nil:
 		return true, err
 	case items != nil && (kind == `"List"` || kind == `"`+workspace.CRDKind+`List"`):
-		s.pos = sliceOffset(b.data, items)
-		return true, s.elements('[', ']', "items: an array", func(int) error {
-			item, err := s.value()
+		s.Pos = sliceOffset(b.data, items)
+		return true, s.Elements('[', ']', "items: an array", func(int) error {
+			item, err := s.Value()
 			if err == nil {
 				err = b.addEntry(into, api.JSON(item))
 			}
 			return err
 		})
 	}
-	document, err := decodeDocument(b.data)
+	document, err := codec.UnmarshalDocument(b.data)
 	if err == nil {
 		err = b.addEntry(into, document)
 	}
@@ -53,7 +54,7 @@ func (b *body) takeManifests(into *crdevalv1.RegisterCrdsRequest) (taken bool, e
 
 func (b *body) addEntry(into *crdevalv1.RegisterCrdsRequest, manifest *crdevalv1.Document) error {
 	if limit, limited := b.lists["entries"]; limited && len(into.GetEntries()) == limit.Maximum {
-		return &listError{"entries", limit}
+		return &codec.ListError{Field: "entries", Limit: limit}
 	}
 	into.Entries = append(into.Entries, &crdevalv1.RegisterCrdsEntry{Manifest: manifest})
 	return nil
@@ -71,7 +72,7 @@ func (b *body) takeYAMLManifests(into *crdevalv1.RegisterCrdsRequest) (taken boo
 	}
 	documents := workspace.ReadText(b.text)
 	if len(documents) == 0 {
-		return true, errEmptyBody
+		return true, codec.ErrEmpty
 	}
 	if len(documents) == 1 && documents[0].Kind == "" && !kindInYAML.Match(b.data) {
 		return false, nil // decoding the request reports the error
@@ -122,8 +123,8 @@ func (b *body) takeDocument(into **crdevalv1.Document) error {
 
 // startsAsJSON reports whether a text begins with an object in braces, which is probably JSON.
 func startsAsJSON(text []byte) bool {
-	s := scanner{src: text}
-	return s.peek() == '{'
+	s := codec.Scanner{JSON: text}
+	return s.Peek() == '{'
 }
 
 // hasMarker reports whether a YAML text may have a line that begins or ends a document, or a directive.
@@ -138,9 +139,9 @@ func hasMarker(text []byte) bool {
 
 // secondDocument returns the error of a body with several documents.
 func (b *body) secondDocument(at document.Position) error {
-	return &bodyError{
-		body: b.text.Bytes(), offset: at.Offset, kind: engine.TypeSyntax,
-		text: "a second document begins here; send one document at a time",
+	return &codec.Error{
+		Body: b.text.Bytes(), Offset: at.Offset, Kind: engine.TypeSyntax,
+		Text: "a second document begins here; send one document at a time",
 	}
 }
 
@@ -174,19 +175,19 @@ func (b *body) decodeYAML(v any) error {
 			return b.secondDocument(at)
 		}
 	}
-	err = unmarshal(b.converted.JSON(), v, b.lists)
-	if at, ok := errors.AsType[*bodyError](err); ok {
-		at.suggestItems(v)
-		at.follow(b.text, b.converted)
+	err = codec.Unmarshal(b.converted.JSON(), v, b.lists)
+	if at, ok := errors.AsType[*codec.Error](err); ok {
+		suggestItems(at, v)
+		follow(at, b.text, b.converted)
 	}
 	return err
 }
 
 // follow makes an error about converted JSON one about the YAML text.
-func (e *bodyError) follow(text *document.Text, converted *document.YAML) {
-	found, _ := converted.Range(e.pointer)
-	e.body, e.offset = text.Bytes(), found.Value.Begin
-	if e.isMember {
-		e.offset = found.Key.Begin
+func follow(e *codec.Error, text *document.Text, converted *document.YAML) {
+	found, _ := converted.Range(e.Pointer)
+	e.Body, e.Offset = text.Bytes(), found.Value.Begin
+	if e.IsMember {
+		e.Offset = found.Key.Begin
 	}
 }

@@ -69,6 +69,10 @@ func documentOf(m *workspace.Manifest) *crdevalv1.Document {
 	return yamlDocument(m.Document.YAML)
 }
 
+func yamlDocument(text []byte) *crdevalv1.Document {
+	return &crdevalv1.Document{Content: &crdevalv1.Document_RawYaml{RawYaml: text}}
+}
+
 // streamOrigins are the origins of the documents of a streamed body whose results have not arrived. They are safe for
 // concurrent use.
 type streamOrigins struct {

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/crdeval/crdeval/server/gateway/codec"
 )
 
 // parameter is a field that a query parameter may set.
@@ -30,9 +32,9 @@ func appendParameters(all []parameter, md protoreflect.MessageDescriptor, parent
 		p := parameter{json: parent.json + fd.JSONName(), proto: parent.proto + fd.TextName(), field: fd}
 		switch sub := fd.Message(); {
 		case fd.IsList() || fd.IsMap() || strings.Contains(template, "{"+p.proto+"}"):
-		case sub == nil || sub.ParentFile().Package() != ownPackage:
+		case sub == nil || sub.ParentFile().Package() != codec.OwnPackage:
 			all = append(all, p)
-		case sub.FullName() != documentName:
+		case sub.FullName() != codec.DocumentName:
 			all = appendParameters(all, sub, parameter{json: p.json + ".", proto: p.proto + "."}, template)
 		}
 	}
@@ -61,7 +63,7 @@ func checkQuery(parameters []parameter, values url.Values, own ...string) error 
 			return fmt.Errorf("the query parameter %q is given twice, also as %q", name, other)
 		}
 		if f.field.Message() == nil {
-			if _, want := parseScalar(f.field, given[0], f.field.Kind() == protoreflect.EnumKind && !isNumber(given[0])); want != "" {
+			if want := codec.ExpectedText(f.field, given[0]); want != "" {
 				return fmt.Errorf("the query parameter %q is %q: %s is expected", name, given[0], want)
 			}
 		}

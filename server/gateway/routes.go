@@ -10,6 +10,7 @@ import (
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/genproto/googleapis/api/annotations"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/call"
@@ -203,4 +204,21 @@ func handleError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w 
 		return
 	}
 	WriteError(w, err)
+}
+
+// methods returns the methods of the API.
+func methods() []protoreflect.MethodDescriptor {
+	var all []protoreflect.MethodDescriptor
+	for _, file := range []protoreflect.FileDescriptor{
+		crdevalv1.File_crdeval_v1_registry_proto, crdevalv1.File_crdeval_v1_evaluation_proto,
+		crdevalv1.File_crdeval_v1_presentation_proto, crdevalv1.File_crdeval_v1_apiserver_proto,
+		crdevalv1.File_crdeval_v1_server_proto,
+	} {
+		for i := range file.Services().Len() {
+			for j := range file.Services().Get(i).Methods().Len() {
+				all = append(all, file.Services().Get(i).Methods().Get(j))
+			}
+		}
+	}
+	return all
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/gateway/codec"
 )
 
 const (
@@ -168,10 +169,10 @@ func (s *streamReader) item(p piece) (r record, err error) {
 	r = record{item: s.newItem(nil), line: p.line}
 	if s.bare {
 		var object *crdevalv1.Document
-		object, err = decodeDocument(p.text)
+		object, err = codec.UnmarshalDocument(p.text)
 		r.item = s.newItem(object)
 	} else {
-		err = unmarshal(p.text, r.item, nil)
+		err = codec.Unmarshal(p.text, r.item, nil)
 	}
 	if err != nil {
 		err = lineError(p, err)
@@ -209,16 +210,16 @@ func lineError(p piece, err error) error {
 	violation := engine.Violation{Type: engine.TypeSyntax, Message: err.Error(), Step: engine.StepDecode}
 	place := fmt.Sprintf("line %d", p.line)
 	text := err.Error()
-	if at, ok := errors.AsType[*bodyError](err); ok {
-		at.findSyntax()
-		at.text = strings.Replace(at.text, "(the body ends here)", "(the line ends here)", 1)
-		at.text = strings.Replace(at.text, "a body is one value", "a line is one value", 1)
-		violation = at.violation()
-		position := pieceText(p).Position(at.offset)
+	if at, ok := errors.AsType[*codec.Error](err); ok {
+		at.FindSyntax()
+		at.Text = strings.Replace(at.Text, "(the body ends here)", "(the line ends here)", 1)
+		at.Text = strings.Replace(at.Text, "a body is one value", "a line is one value", 1)
+		violation = at.Violation()
+		position := pieceText(p).Position(at.Offset)
 		violation.Position = &position
 		place += fmt.Sprintf(", column %d", position.Column)
-		if text = at.text; at.path != "" {
-			text = at.path + ": " + text
+		if text = at.Text; at.Path != "" {
+			text = at.Path + ": " + text
 		}
 	}
 	hint := "each line is an item of JSON"

@@ -20,6 +20,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/host"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/gateway/codec"
 )
 
 // mediaLines is the media type of streams: a JSON text in each line.
@@ -119,10 +120,10 @@ func (r *record) appendLine(dst []byte, index int64, result proto.Message) []byt
 	if r.failed != nil {
 		result = &crdevalv1.VerdictResult{Result: &crdevalv1.VerdictResult_Error{Error: r.failed}}
 	}
-	text, err := Marshaler{}.Marshal(result)
+	text, err := codec.Marshal(result)
 	if err != nil {
 		st := statusOf(status.Error(codes.Internal, "the result cannot be written: "+err.Error()))
-		text = append(appendStatus([]byte(`{"error":`), st), '}', '\n')
+		text = append(codec.AppendStatus([]byte(`{"error":`), st), '}', '\n')
 	}
 	dst = append(strconv.AppendInt(append(dst, `{"index":`...), index, 10), `,"line":`...)
 	dst = append(strconv.AppendInt(dst, int64(r.line), 10), ',')
@@ -200,7 +201,7 @@ func eventLine(stream events, event *crdevalv1.WatchCrdsResponse) (text []byte, 
 			return nil, err
 		}
 	}
-	if text, err = (Marshaler{}).Marshal(event); err != nil {
+	if text, err = codec.Marshal(event); err != nil {
 		return nil, fmt.Errorf("an event cannot be written: %w", err)
 	}
 	return text, nil

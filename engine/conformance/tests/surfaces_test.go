@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crdeval/crdeval/server/gateway/codec"
+
 	"google.golang.org/protobuf/proto"
 
 	"github.com/crdeval/crdeval/cache"
@@ -180,7 +182,7 @@ func (s *server) replace(t *testing.T, catalog string, c *casefile.Case, checked
 	}
 	head := `{"manifest":`
 	rest := &crdevalv1.DiffCrdResponse{}
-	if err := (gateway.Marshaler{}).Unmarshal([]byte(s.post(t, "/v1/catalogs/"+catalog+"/crds:diff", []byte(head+string(c.CRD)+"}"))), rest); err != nil {
+	if err := codec.Unmarshal([]byte(s.post(t, "/v1/catalogs/"+catalog+"/crds:diff", []byte(head+string(c.CRD)+"}"))), rest, nil); err != nil {
 		t.Fatal(err)
 	}
 	behind(diffed.GetReport().GetViolations(), head)
@@ -199,7 +201,7 @@ func (s *server) replace(t *testing.T, catalog string, c *casefile.Case, checked
 		t.Errorf("registered %v %v\nchecked %v %v", registered.GetOutcome(), registered.GetReport(), checked.GetOutcome(), checked.GetReport())
 	}
 	all := &crdevalv1.RegisterCrdsResponse{}
-	if err := (gateway.Marshaler{}).Unmarshal([]byte(s.post(t, "/v1/catalogs/"+catalog+"/crds:register", c.CRD)), all); err != nil {
+	if err := codec.Unmarshal([]byte(s.post(t, "/v1/catalogs/"+catalog+"/crds:register", c.CRD)), all, nil); err != nil {
 		t.Fatal(err)
 	}
 	again := all.GetResults()[0].GetRegistration()
@@ -285,9 +287,9 @@ func shift(p *crdevalv1.Position, head string) {
 }
 
 // same compares a gRPC answer with the text of the REST answer.
-func same(t *testing.T, answer any, rest string) {
+func same(t *testing.T, answer proto.Message, rest string) {
 	t.Helper()
-	text, err := gateway.Marshaler{}.Marshal(answer)
+	text, err := codec.Marshal(answer)
 	if err != nil {
 		t.Fatal(err)
 	}

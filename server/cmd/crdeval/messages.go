@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crdeval/crdeval/server/gateway/codec"
+
 	"google.golang.org/protobuf/proto"
 
 	"github.com/crdeval/crdeval/engine"
@@ -13,13 +15,12 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/output"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/terminal"
-	"github.com/crdeval/crdeval/server/gateway"
 )
 
 // inREST is a message of the API. Its JSON is that of the REST API.
 type inREST[M proto.Message] struct{ message M }
 
-func (r inREST[M]) MarshalJSON() ([]byte, error) { return gateway.Marshaler{}.Marshal(r.message) }
+func (r inREST[M]) MarshalJSON() ([]byte, error) { return codec.Marshal(r.message) }
 
 // violationText returns the violation in the words of an API server.
 func violationText(v *crdevalv1.Violation) string {

@@ -7,9 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crdeval/crdeval/server/gateway/codec"
+
 	"github.com/crdeval/crdeval/engine/testenv/writecase"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/gateway"
 	"github.com/crdeval/crdeval/server/testwrite"
 )
 
@@ -41,7 +42,7 @@ func TestWrites(t *testing.T) {
 				return nil // it is of another kind
 			}
 			verdict := &crdevalv1.Verdict{}
-			if err := (gateway.Marshaler{}).Unmarshal(answer.Verdict, verdict); err != nil {
+			if err := codec.Unmarshal(answer.Verdict, verdict, nil); err != nil {
 				t.Fatal(err)
 			}
 			return testwrite.Verdict(verdict, nil)

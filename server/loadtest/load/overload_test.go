@@ -13,11 +13,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crdeval/crdeval/server/gateway/codec"
+
 	"google.golang.org/protobuf/proto"
 
 	crdeval "github.com/crdeval/crdeval/clients/go"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/gateway"
 )
 
 // overload: the server has one core, and gets four times the calls that it can serve. The load has another core.
@@ -306,7 +307,7 @@ type overloadREST struct {
 }
 
 func dialREST(s *server, m proto.Message, ended func(time.Time, string, bool)) (overloadClient, error) {
-	body, err := gateway.Marshaler{}.Marshal(m)
+	body, err := codec.Marshal(m)
 	return &overloadREST{
 		url: "http://" + s.http + "/v1/catalogs/default:validate", body: body, ended: ended, full: func() {},
 		slots: make(chan struct{}, overloadRESTConnections),

@@ -12,6 +12,8 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/crdeval/crdeval/server/gateway/codec"
+
 	"google.golang.org/genproto/googleapis/api/annotations"
 	statusv1 "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc"
@@ -23,7 +25,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/crdeval/crdeval/engine/conformance/jsontree"
-	"github.com/crdeval/crdeval/server/gateway"
 )
 
 // restConn is a connection for generated gRPC clients that calls the REST API. It finds paths in the annotations of the
@@ -54,7 +55,7 @@ func (c *restConn) Invoke(ctx context.Context, method string, args, reply any, _
 	if err != nil {
 		return err
 	}
-	return gateway.Marshaler{}.Unmarshal(text, reply)
+	return codec.Unmarshal(text, reply, nil)
 }
 
 // NewStream implements grpc.ClientConnInterface.
@@ -163,7 +164,7 @@ func (c *restConn) body(rule httpRule, m protoreflect.Message) (text []byte, med
 		content = m.Get(f).Message().Interface()
 		defer m.Clear(f)
 	}
-	if text, err = (gateway.Marshaler{}).Marshal(content); err != nil {
+	if text, err = codec.Marshal(content); err != nil {
 		return nil, "", err
 	}
 	if c.yaml && !bytes.Contains(text, []byte(`\u`)) {
@@ -254,7 +255,7 @@ func itemLines(messages []proto.Message) (lines []byte, err error) {
 		m := m.ProtoReflect()
 		f := m.Descriptor().Fields().ByName("items")
 		for i := range m.Get(f).List().Len() {
-			line, err := gateway.Marshaler{}.Marshal(m.Get(f).List().Get(i).Message().Interface())
+			line, err := codec.Marshal(m.Get(f).List().Get(i).Message().Interface())
 			if err != nil {
 				return nil, err
 			}
@@ -292,7 +293,7 @@ func (s *restStream) RecvMsg(m any) error {
 		return statusError(failure)
 	}
 	if !isResult {
-		return gateway.Marshaler{}.Unmarshal(line, m)
+		return codec.Unmarshal(line, m, nil)
 	}
 	delete(fields, "index")
 	delete(fields, "line")
@@ -304,7 +305,7 @@ func (s *restStream) RecvMsg(m any) error {
 	message := m.(proto.Message).ProtoReflect()
 	list := message.Mutable(message.Descriptor().Fields().ByName("results")).List()
 	result := list.NewElement()
-	if err := (gateway.Marshaler{}).Unmarshal(line, result.Message().Interface()); err != nil {
+	if err := codec.Unmarshal(line, result.Message().Interface(), nil); err != nil {
 		return err
 	}
 	list.Append(result)

@@ -1,4 +1,4 @@
-package gateway
+package codec
 
 import (
 	"errors"
@@ -21,7 +21,7 @@ import (
 
 // decoder reads a JSON body into a message of our own package. Documents in the message are slices of the body.
 type decoder struct {
-	scanner
+	Scanner
 	path  []step
 	lists map[string]api.ListLimit // of the message that is the body; nil: no limits
 }
@@ -35,32 +35,32 @@ type step struct {
 // decodeMessage reads src, which is one JSON value, into the struct m. It rejects unknown fields, fields given twice,
 // values of a wrong type, and lists beyond their limits, at the first element too many.
 func decodeMessage(src []byte, m reflect.Value, lists map[string]api.ListLimit) error {
-	d := decoder{scanner: scanner{src: src}, lists: lists}
-	err := d.start()
+	d := decoder{Scanner: Scanner{JSON: src}, lists: lists}
+	err := d.Start()
 	if err == nil {
 		err = d.message(typeOf(m.Type()), m)
 	}
 	if err == nil {
-		err = d.end()
+		err = d.End()
 	}
-	if at, ok := errors.AsType[*bodyError](err); ok {
-		at.path, at.pointer = d.pathText(), d.pointer()
-		if at.isMember {
-			at.pointer += "/" + document.EscapePointer(at.member)
+	if at, ok := errors.AsType[*Error](err); ok {
+		at.Path, at.Pointer = d.pathText(), d.pointer()
+		if at.IsMember {
+			at.Pointer += "/" + document.EscapePointer(at.Member)
 		}
 	}
 	return err
 }
 
-// decodeDocument returns src, which is one JSON value, as a Document; nil for null.
-func decodeDocument(src []byte) (*crdevalv1.Document, error) {
-	s := scanner{src: src}
-	if err := s.start(); err != nil {
+// UnmarshalDocument returns src, which is one JSON value, as a Document; nil for null.
+func UnmarshalDocument(src []byte) (*crdevalv1.Document, error) {
+	s := Scanner{JSON: src}
+	if err := s.Start(); err != nil {
 		return nil, err
 	}
-	raw, err := s.value()
+	raw, err := s.Value()
 	if err == nil {
-		err = s.end()
+		err = s.End()
 	}
 	if err != nil || isNull(raw) {
 		return nil, err
@@ -69,10 +69,6 @@ func decodeDocument(src []byte) (*crdevalv1.Document, error) {
 }
 
 func isNull(raw []byte) bool { return string(raw) == "null" }
-
-func yamlDocument(text []byte) *crdevalv1.Document {
-	return &crdevalv1.Document{Content: &crdevalv1.Document_RawYaml{RawYaml: text}}
-}
 
 // pointer returns the path as a JSON pointer. The names of fields need no escapes.
 func (d *decoder) pointer() string {
@@ -103,22 +99,22 @@ func (d *decoder) pathText() string {
 // message reads an object into m. After an error, d.path is where it happened.
 func (d *decoder) message(t *messageType, m reflect.Value) error {
 	var given uint64 // a bit for each field
-	if d.peek() != '{' {
-		return d.fail("an object is expected (%s)", t.fieldNames())
+	if d.Peek() != '{' {
+		return d.Fail("an object is expected (%s)", t.fieldNames())
 	}
-	return d.elements('{', '}', "an object", func(int) error {
-		start := d.pos
-		name, err := d.key()
+	return d.Elements('{', '}', "an object", func(int) error {
+		start := d.Pos
+		name, err := d.Key()
 		if err != nil {
 			return err
 		}
 		f := t.byName[string(name)]
 		switch {
 		case f == nil:
-			d.pos = start
+			d.Pos = start
 			return d.failMember(engine.TypeUnknownField, name, "unknown field %q: %s", name, t.fieldNames())
 		case given&(1<<f.Index()) != 0:
-			d.pos = start
+			d.Pos = start
 			return d.failMember(engine.TypeDuplicateField, name, "the field %q is given twice", name)
 		}
 		given |= 1 << f.Index()
@@ -133,21 +129,21 @@ func (d *decoder) message(t *messageType, m reflect.Value) error {
 
 // failMember returns an error about a member of the object at the path.
 func (d *decoder) failMember(kind string, name []byte, format string, args ...any) error {
-	err := d.fail(format, args...)
-	if at, ok := errors.AsType[*bodyError](err); ok {
-		at.kind, at.member, at.isMember = kind, string(name), true
+	err := d.Fail(format, args...)
+	if at, ok := errors.AsType[*Error](err); ok {
+		at.Kind, at.Member, at.IsMember = kind, string(name), true
 	}
 	return err
 }
 
 // field reads the value of f. null leaves the field absent.
 func (d *decoder) field(t *messageType, f *field, m reflect.Value) error {
-	if d.peek() == 'n' {
-		start := d.pos
-		raw, err := d.value()
+	if d.Peek() == 'n' {
+		start := d.Pos
+		raw, err := d.Value()
 		if err == nil && !isNull(raw) {
-			d.pos = start
-			err = d.fail("%q is not a JSON value", raw)
+			d.Pos = start
+			err = d.Fail("%q is not a JSON value", raw)
 		}
 		return err
 	}
@@ -158,7 +154,7 @@ func (d *decoder) field(t *messageType, f *field, m reflect.Value) error {
 	case f.wrapper != nil:
 		for i := range t.fields {
 			if _, present := t.fields[i].in(m); present && t.fields[i].index == f.index {
-				return d.fail("%q and %q exclude each other: set one of them", f.name, t.fields[i].name)
+				return d.Fail("%q and %q exclude each other: set one of them", f.name, t.fields[i].name)
 			}
 		}
 		member := reflect.New(f.wrapper)
@@ -177,20 +173,20 @@ func (d *decoder) list(f *field, l reflect.Value) error {
 		limit, limited = d.lists[d.pathText()]
 	}
 	depth := len(d.path)
-	err := d.elements('[', ']', "an array", func(i int) error {
+	err := d.Elements('[', ']', "an array", func(i int) error {
 		if limited && i == limit.Maximum {
-			return &listError{f.name, limit}
+			return &ListError{f.name, limit}
 		}
 		d.path = append(d.path[:depth], step{index: i})
-		start := d.pos
+		start := d.Pos
 		if i == l.Cap() {
 			l.Grow(1)
 		}
 		l.SetLen(i + 1)
 		err := d.single(f, l.Index(i))
-		if err == nil && f.class == inline && isNull(d.src[start:d.pos]) {
-			d.pos = start
-			err = d.fail("null is not an element of this array")
+		if err == nil && f.class == inline && isNull(d.JSON[start:d.Pos]) {
+			d.Pos = start
+			err = d.Fail("null is not an element of this array")
 		}
 		return err
 	})
@@ -204,7 +200,7 @@ func (d *decoder) list(f *field, l reflect.Value) error {
 func (d *decoder) single(f *field, to reflect.Value) error {
 	switch f.class {
 	case inline:
-		raw, err := d.value()
+		raw, err := d.Value()
 		if err == nil {
 			to.Set(reflect.ValueOf(api.JSON(raw)))
 		}
@@ -221,18 +217,18 @@ func (d *decoder) single(f *field, to reflect.Value) error {
 
 // foreign reads a message of another package.
 func (d *decoder) foreign(f *field, m proto.Message) error {
-	d.space()
-	start := d.pos
-	raw, err := d.value()
+	d.Space()
+	start := d.Pos
+	raw, err := d.Value()
 	if err != nil {
 		return err
 	}
 	if err := protojson.Unmarshal(raw, m); err != nil {
-		d.pos = start
+		d.Pos = start
 		if f.Message().FullName() == "google.protobuf.Duration" {
-			return d.fail("%s is not a duration: %s", raw, durationForm(raw))
+			return d.Fail("%s is not a duration: %s", raw, durationForm(raw))
 		}
-		return d.fail("not a value of %s: %v", f.Message().FullName(), err)
+		return d.Fail("not a value of %s: %v", f.Message().FullName(), err)
 	}
 	return nil
 }
@@ -247,22 +243,22 @@ func durationForm(raw []byte) string {
 
 // scalar reads a boolean, number, string or name of an enum. Numbers may be quoted, as in protobuf's JSON.
 func (d *decoder) scalar(f *field, to reflect.Value) (err error) {
-	d.space()
-	start := d.pos
-	quoted := d.peek() == '"'
+	d.Space()
+	start := d.Pos
+	quoted := d.Peek() == '"'
 	var text []byte
 	if quoted || f.Kind() == protoreflect.StringKind {
-		text, err = d.string()
+		text, err = d.Text()
 	} else {
-		text, err = d.value()
+		text, err = d.Value()
 	}
 	if err != nil {
 		return err
 	}
 	v, want := parseScalar(f, string(text), quoted)
 	if want != "" {
-		d.pos = start
-		return d.fail("%s is expected", want)
+		d.Pos = start
+		return d.Fail("%s is expected", want)
 	}
 	to.Set(reflect.ValueOf(v.Interface()).Convert(to.Type()))
 	return nil
@@ -302,7 +298,13 @@ func parseScalar(f protoreflect.FieldDescriptor, text string, quoted bool) (v pr
 	case protoreflect.EnumKind:
 		return parseEnum(f.Enum(), text, quoted)
 	}
-	panic("gateway: the codec does not support the kind of " + string(f.FullName()))
+	panic("codec: the codec does not support the kind of " + string(f.FullName()))
+}
+
+// ExpectedText says what is expected if text, which has no quotes, is not a value of a scalar field; "" if it is one.
+func ExpectedText(f protoreflect.FieldDescriptor, text string) (want string) {
+	_, want = parseScalar(f, text, f.Kind() == protoreflect.EnumKind && !isNumber(text))
+	return want
 }
 
 // parseInt accepts all that JSON can write an integer as: 3, 3.0, 3e0.
@@ -330,15 +332,4 @@ func parseEnum(ed protoreflect.EnumDescriptor, text string, quoted bool) (v prot
 		names = append(names, string(ed.Values().Get(i).Name()))
 	}
 	return v, "one of " + strings.Join(names, ", ")
-}
-
-// A listError is a list with more elements than its limit. The elements beyond the limit are not read.
-type listError struct {
-	field string
-	limit api.ListLimit
-}
-
-// Error names the limit.
-func (e *listError) Error() string {
-	return fmt.Sprintf("there are more %s than the limit %s, which is %d: send them in several calls", e.field, e.limit.Name, e.limit.Maximum)
 }

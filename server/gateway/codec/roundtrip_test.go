@@ -1,4 +1,4 @@
-package gateway
+package codec
 
 import (
 	"fmt"
@@ -25,7 +25,7 @@ import (
 func allMessages() []protoreflect.MessageType {
 	var all []protoreflect.MessageType
 	protoregistry.GlobalTypes.RangeMessages(func(mt protoreflect.MessageType) bool {
-		if mt.Descriptor().ParentFile().Package() == ownPackage && !mt.Descriptor().IsMapEntry() {
+		if mt.Descriptor().ParentFile().Package() == OwnPackage && !mt.Descriptor().IsMapEntry() {
 			all = append(all, mt)
 		}
 		return true
@@ -108,12 +108,12 @@ func (g generator) scalar(fd protoreflect.FieldDescriptor) protoreflect.Value {
 func roundTrip(t *testing.T, mt protoreflect.MessageType, seed uint64) {
 	t.Helper()
 	m := generator{rand.New(rand.NewPCG(seed, 1))}.message(mt).Interface()
-	text, err := Marshaler{}.Marshal(m)
+	text, err := Marshal(m)
 	if err != nil {
 		t.Fatalf("%s, seed %d: %v\n%s", mt.Descriptor().Name(), seed, err, prototext.Format(m))
 	}
 	back := mt.New().Interface()
-	if err := (Marshaler{}).Unmarshal(text, back); err != nil {
+	if err := Unmarshal(text, back, nil); err != nil {
 		t.Fatalf("%s, seed %d: %v\n%s", mt.Descriptor().Name(), seed, err, text)
 	}
 	if !proto.Equal(m, back) {
@@ -131,13 +131,13 @@ func roundTrip(t *testing.T, mt protoreflect.MessageType, seed uint64) {
 		t.Fatal(err)
 	}
 	back = mt.New().Interface()
-	if err := (Marshaler{}).Unmarshal(text, back); err != nil || !proto.Equal(m, back) {
+	if err := Unmarshal(text, back, nil); err != nil || !proto.Equal(m, back) {
 		t.Fatalf("%s, seed %d: protojson writes %s, which reads as another message (%v)", mt.Descriptor().Name(), seed, text, err)
 	}
 }
 
 func holdsDocument(md protoreflect.MessageDescriptor, seen map[protoreflect.FullName]bool) bool {
-	if md.FullName() == documentName {
+	if md.FullName() == DocumentName {
 		return true
 	}
 	if seen[md.FullName()] {
@@ -180,15 +180,15 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte("\"\\"))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		var m crdevalv1.ValidateRequest
-		if (Marshaler{}).Unmarshal(src, &m) != nil {
+		if Unmarshal(src, &m, nil) != nil {
 			return
 		}
-		text, err := Marshaler{}.Marshal(&m)
+		text, err := Marshal(&m)
 		if err != nil {
 			t.Fatalf("%q is read and cannot be written: %v", src, err)
 		}
 		var back crdevalv1.ValidateRequest
-		if err := (Marshaler{}).Unmarshal(text, &back); err != nil || !proto.Equal(&m, &back) {
+		if err := Unmarshal(text, &back, nil); err != nil || !proto.Equal(&m, &back) {
 			t.Fatalf("%q is written as %q, which is another message (%v)", src, text, err)
 		}
 	})

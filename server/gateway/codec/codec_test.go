@@ -1,9 +1,8 @@
-package gateway
+package codec
 
 import (
 	"bytes"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -13,7 +12,7 @@ import (
 func TestDocumentsAreVerbatim(t *testing.T) {
 	const object = `{"apiVersion": "stable.example.com/v1", "n": 9007199254740993, "f": 1.0, "e": 1E+2, "s": "\u00e9\/"}`
 	var r crdevalv1.ValidateRequest
-	if err := (Marshaler{}).Unmarshal([]byte(` { "items" : [ {"create": {"object" : `+object+` }, "crd":"c"}, {"create": {"object": null}}, {}, {"create":{"object":[]}} ] } `), &r); err != nil {
+	if err := Unmarshal([]byte(` { "items" : [ {"create": {"object" : `+object+` }, "crd":"c"}, {"create": {"object": null}}, {}, {"create":{"object":[]}} ] } `), &r, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := string(r.GetItems()[0].GetCreate().GetObject().GetJson()); got != object {
@@ -25,17 +24,17 @@ func TestDocumentsAreVerbatim(t *testing.T) {
 		}
 	}
 	answer := &crdevalv1.Violation{BadValue: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: []byte("null")}}}
-	text, err := Marshaler{}.Marshal(answer)
+	text, err := Marshal(answer)
 	if err != nil || !strings.Contains(string(text), `"badValue":null`) {
 		t.Errorf("a null in an answer is %s (%v)", text, err)
 	}
-	if text, err = (Marshaler{}).Marshal(&crdevalv1.Violation{}); err != nil || strings.Contains(string(text), "badValue") {
+	if text, err = Marshal(&crdevalv1.Violation{}); err != nil || strings.Contains(string(text), "badValue") {
 		t.Errorf("an absent document in an answer is %s (%v)", text, err)
 	}
 }
 
 func TestAnswerSpelling(t *testing.T) {
-	text, err := Marshaler{}.Marshal(&crdevalv1.ValidateResponse{Results: []*crdevalv1.VerdictResult{{
+	text, err := Marshal(&crdevalv1.ValidateResponse{Results: []*crdevalv1.VerdictResult{{
 		Result: &crdevalv1.VerdictResult_Verdict{Verdict: &crdevalv1.Verdict{
 			Violations: []*crdevalv1.Violation{{Type: "FieldValueInvalid", Field: "spec.<x>", Position: &crdevalv1.Position{Line: 1, Column: 2, Offset: 1 << 60}}},
 		}},
@@ -61,7 +60,7 @@ func TestManifestBody(t *testing.T) {
 		{`{"a":"b`, "", "ends inside of a string"},
 	} {
 		var d *crdevalv1.Document
-		err := Marshaler{}.Unmarshal([]byte(c.body), &d)
+		err := Unmarshal([]byte(c.body), &d, nil)
 		if got := string(d.GetJson()); got != c.want {
 			t.Errorf("%q: document %q, want %q", c.body, got, c.want)
 		}
@@ -98,14 +97,14 @@ func TestBodyErrors(t *testing.T) {
 		{`{"items":[{"create":{"object":{"a":[}`, `items[0].create.object: the text ends inside of a value`},
 	} {
 		var r crdevalv1.ValidateRequest
-		err := Marshaler{}.Unmarshal([]byte(c.body), &r)
+		err := Unmarshal([]byte(c.body), &r, nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s\ngot  %v\nwant %s", c.body, err, c.want)
 		}
 	}
 	// protojson's two spellings of names and of numbers are both read.
 	var r crdevalv1.ListCrdsRequest
-	if err := (Marshaler{}).Unmarshal([]byte(`{"page_size":"7","pageToken":null}`), &r); err != nil || r.GetPageSize() != 7 {
+	if err := Unmarshal([]byte(`{"page_size":"7","pageToken":null}`), &r, nil); err != nil || r.GetPageSize() != 7 {
 		t.Errorf("got %v, %v", &r, err)
 	}
 }
@@ -117,13 +116,13 @@ func TestNumbers(t *testing.T) {
 		`"030"`: false, `" 30"`: false, `"0x1E"`: false, "nul": false, "30.5": false,
 	} {
 		var r crdevalv1.ListCrdsRequest
-		if err := (Marshaler{}).Unmarshal([]byte(`{"pageSize":`+text+`}`), &r); (err == nil) != want {
+		if err := Unmarshal([]byte(`{"pageSize":`+text+`}`), &r, nil); (err == nil) != want {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
 	for text, want := range map[string]bool{"0.5": true, "-1E5": true, `"NaN"`: true, ".5": false, "5.": false, "00.5": false, "0x1p-2": false, "NaN": false, "Inf": false} {
 		var r crdevalv1.RuleReport
-		if err := (Marshaler{}).Unmarshal([]byte(`{"shareOfLimit":`+text+`}`), &r); (err == nil) != want {
+		if err := Unmarshal([]byte(`{"shareOfLimit":`+text+`}`), &r, nil); (err == nil) != want {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -134,69 +133,13 @@ func TestFieldsGivenTwice(t *testing.T) {
 	for _, mt := range allMessages() {
 		for i := range mt.Descriptor().Fields().Len() {
 			name := mt.Descriptor().Fields().Get(i).JSONName()
-			if mt.Descriptor().FullName() == documentName {
+			if mt.Descriptor().FullName() == DocumentName {
 				continue
 			}
-			err := (Marshaler{}).Unmarshal(fmt.Appendf(nil, `{%q:null,%q:null}`, name, name), mt.New().Interface())
+			err := Unmarshal(fmt.Appendf(nil, `{%q:null,%q:null}`, name, name), mt.New().Interface(), nil)
 			if err == nil || !strings.Contains(err.Error(), "is given twice") {
 				t.Errorf("%s of %s: %v", name, mt.Descriptor().FullName(), err)
 			}
-		}
-	}
-}
-
-// TestRoutes: what is routed, and which methods a path supports.
-func TestRoutes(t *testing.T) {
-	_, rest := serve(t, Options{})
-	for _, c := range []struct{ method, path, allowed string }{
-		{"POST", "/v1/catalogs/default/crds", "ok"},
-		{"POST", "/v1/catalogs/default/crds:check", "ok"},
-		{"GET", "/v1/catalogs/default/crds/crontabs.stable.example.com", "ok"},
-		{"POST", "/v1/catalogs/default:validate", "ok"},
-		{"GET", "/v1/serverInfo", "ok"},
-		{"GET", "/v1/catalogs/default/explain/crontabs.spec.a:b", "ok"},
-		{"GET", "/v1/catalogs/default/explain/crontabs.spec.a%3Ab", "ok"},
-		{"GET", "/v1/catalogs/default:validate", "POST"},
-		{"PUT", "/v1/catalogs/default", "DELETE, GET"},
-		{"PATCH", "/v1/catalogs", "GET, POST"},
-		{"HEAD", "/v1/catalogs", "GET, POST"},
-		{"HEAD", "/v1/catalogs/default/crds:watch", "GET"},
-		{"HEAD", "/v1/catalogs/default:validate", "POST"},
-		{"HEAD", "/v1/catalogs/default:admitStream", "POST"},
-		{"GET", "/v1/catalogs/default:admitStream", "POST"},
-		{"DELETE", "/healthz", "GET, HEAD"},
-		{"GET", "/webhooks/catalogs/default/validate", "POST"},
-		{"POST", "/v1/catalogs/default:valdate", ""},
-		{"DELETE", "/v1/catalogs/default:valdate", ""},
-		{"POST", "/v1/catalogs/:validate", ""},
-		{"GET", "/v1/catalogs/", ""},
-		{"GET", "/v2/catalogs", ""},
-		{"GET", "/", ""},
-	} {
-		code, text, header := send(t, c.method, rest.URL+c.path, strings.NewReader(map[bool]string{true: "{}"}[c.method == "POST"]), nil)
-		switch {
-		case c.allowed == "ok" && (code == http.StatusNotFound || code == http.StatusMethodNotAllowed),
-			c.allowed == "" && (code != http.StatusNotFound || !strings.Contains(text, "PATH_NOT_FOUND")),
-			c.allowed != "ok" && c.allowed != "" && (code != http.StatusMethodNotAllowed || header.Get("Allow") != c.allowed):
-			t.Errorf("%s %s: HTTP %d, Allow %q, want %q: %s", c.method, c.path, code, header.Get("Allow"), c.allowed, text)
-		}
-	}
-}
-
-// TestBareObject: an object in place of a request is answered with how to wrap it.
-func TestBareObject(t *testing.T) {
-	_, rest := serve(t, Options{})
-	const object = `{"apiVersion": "stable.example.com/v1", "kind": "CronTab"}`
-	for media, body := range map[string]string{"application/json": object, "application/yaml": "kind: CronTab\napiVersion: v1\n"} {
-		code, text, _ := send(t, http.MethodPost, rest.URL+"/v1/catalogs/default:validate", strings.NewReader(body), http.Header{"Content-Type": {media}})
-		if code != http.StatusBadRequest || !strings.Contains(text, `send {\"items\": [{\"create\": {\"object\": …}}]}`) {
-			t.Errorf("%s: HTTP %d %s", media, code, text)
-		}
-	}
-	for media, body := range map[string]string{"application/json": `{"items": [{"object": {}}]}`, "application/yaml": "items:\n- object: {}\n"} {
-		code, text, _ := send(t, http.MethodPost, rest.URL+"/v1/catalogs/default:validate", strings.NewReader(body), http.Header{"Content-Type": {media}})
-		if code != http.StatusBadRequest || !strings.Contains(text, `send {\"create\": {\"object\": …}}`) {
-			t.Errorf("%s: HTTP %d %s", media, code, text)
 		}
 	}
 }
@@ -208,7 +151,7 @@ func BenchmarkDecodeBatch(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {
 		var r crdevalv1.ValidateRequest
-		if err := (Marshaler{}).Unmarshal(body, &r); err != nil {
+		if err := Unmarshal(body, &r, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -223,7 +166,7 @@ func BenchmarkEncodeBatch(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := (Marshaler{}).Marshal(answer); err != nil {
+		if _, err := Marshal(answer); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -238,13 +181,13 @@ func TestSharedResults(t *testing.T) {
 	list := []*crdevalv1.VerdictResult{a, a, b, b, b, a, b, a, a}
 	var want []string
 	for _, r := range list {
-		text, err := Marshaler{}.Marshal(r)
+		text, err := Marshal(r)
 		if err != nil {
 			t.Fatal(err)
 		}
 		want = append(want, strings.TrimSpace(string(text)))
 	}
-	got, err := Marshaler{}.Marshal(&crdevalv1.ValidateResponse{Results: list})
+	got, err := Marshal(&crdevalv1.ValidateResponse{Results: list})
 	if text := `{"results":[` + strings.Join(want, ",") + "]}\n"; err != nil || string(got) != text {
 		t.Errorf("%s, %v, want %s", got, err, text)
 	}
@@ -254,7 +197,7 @@ func TestSharedResults(t *testing.T) {
 func TestAnswersAreApart(t *testing.T) {
 	marshal := func(text string) []byte {
 		t.Helper()
-		got, err := Marshaler{}.Marshal(&crdevalv1.ExplainResponse{Text: text})
+		got, err := Marshal(&crdevalv1.ExplainResponse{Text: text})
 		if err != nil {
 			t.Fatal(err)
 		}

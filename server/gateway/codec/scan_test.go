@@ -1,4 +1,4 @@
-package gateway
+package codec
 
 import (
 	"fmt"
@@ -16,8 +16,8 @@ func TestMembersAllocations(t *testing.T) {
 	body.WriteString("}")
 	data := []byte(body.String())
 	n := testing.AllocsPerRun(5, func() {
-		s := scanner{src: data}
-		if found, err := s.members("kind", "items"); err != nil || len(found) != 1 {
+		s := Scanner{JSON: data}
+		if found, err := s.Members("kind", "items"); err != nil || len(found) != 1 {
 			t.Fatalf("%d members, %v", len(found), err)
 		}
 	})
@@ -33,15 +33,15 @@ func TestValueEnds(t *testing.T) {
 		`{"brackets in a long string {[":"}]}]}]}]}]}]","#\"\"":"\\\\"}`, `["é\u0022]"]`, `[1,[2,[3,[4,[5,[6,[7]]]]]]]`,
 	} {
 		for _, rest := range []string{"", " ", `,"x":"y"}`, "]]]]]]]]"} {
-			s := scanner{src: []byte(value + rest)}
-			if got, err := s.value(); err != nil || string(got) != value || s.pos != len(value) {
-				t.Errorf("%q in %q: %d, %v", got, s.src, s.pos, err)
+			s := Scanner{JSON: []byte(value + rest)}
+			if got, err := s.Value(); err != nil || string(got) != value || s.Pos != len(value) {
+				t.Errorf("%q in %q: %d, %v", got, s.JSON, s.Pos, err)
 			}
 		}
 		for n := 1; n < len(value); n++ {
-			s := scanner{src: []byte(value[:n])}
-			if got, err := s.value(); err == nil || s.pos != n {
-				t.Errorf("%q: %q, position %d, %v", value[:n], got, s.pos, err)
+			s := Scanner{JSON: []byte(value[:n])}
+			if got, err := s.Value(); err == nil || s.Pos != n {
+				t.Errorf("%q: %q, position %d, %v", value[:n], got, s.Pos, err)
 			}
 		}
 	}

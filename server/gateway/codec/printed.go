@@ -1,10 +1,13 @@
-package gateway
+package codec
 
 import (
 	"bytes"
 	"sync/atomic"
 
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/crdeval/crdeval/engine/document"
 )
 
 // lastPrinted is the status that was printed last. In an overload, many items and calls share one. A status does not
@@ -28,4 +31,13 @@ func appendShared(dst []byte, status any, message func() proto.Message) ([]byte,
 		lastPrinted.Store(&printedStatus{status, bytes.Clone(dst[start:])})
 	}
 	return dst, err
+}
+
+// AppendStatus appends the JSON of a status. A status with a detail of an unknown type has its message only.
+func AppendStatus(dst []byte, st *status.Status) []byte {
+	text, err := appendShared(dst, st, func() proto.Message { return st.Proto() })
+	if err != nil {
+		text = append(document.AppendString(append(dst, `{"code":13,"message":`...), st.Message()), '}')
+	}
+	return text
 }

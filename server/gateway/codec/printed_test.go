@@ -1,18 +1,18 @@
-package gateway
+package codec
 
 import (
-	"net/http/httptest"
 	"testing"
 
 	"google.golang.org/grpc/status"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/api"
 )
 
 // TestPrintedStatuses: equal and different statuses in turn have their own texts, in errors of calls and of items.
 func TestPrintedStatuses(t *testing.T) {
 	withDetails := func(message string) *status.Status {
-		return status.Convert(failure(crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED, message, nil))
+		return status.Convert(&api.Error{Reason: crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED, Message: message})
 	}
 	a, b := withDetails("a"), withDetails("b")
 	items := []*crdevalv1.VerdictResult{}
@@ -21,22 +21,19 @@ func TestPrintedStatuses(t *testing.T) {
 		for range 2 {
 			items = append(items, &crdevalv1.VerdictResult{Result: &crdevalv1.VerdictResult_Error{Error: p}})
 		}
-		w := httptest.NewRecorder()
-		WriteError(w, st.Err())
+		got := string(AppendStatus(nil, st))
 		lastPrinted.Store(nil)
-		fresh := httptest.NewRecorder()
-		WriteError(fresh, st.Err())
-		if got, want := w.Body.String(), fresh.Body.String(); got != want {
+		if want := string(AppendStatus(nil, st)); got != want {
 			t.Errorf("%s: %s, want %s", st.Message(), got, want)
 		}
 	}
 	for i, item := range items {
-		text, err := Marshaler{}.Marshal(item)
+		text, err := Marshal(item)
 		lastPrinted.Store(nil)
-		fresh, failed := Marshaler{}.Marshal(item)
+		fresh, failed := Marshal(item)
 		if err != nil || failed != nil || string(text) != string(fresh) {
 			t.Errorf("item %d: %s, %v, want %s, %v", i, text, err, fresh, failed)
 		}
-		_, _ = Marshaler{}.Marshal(items[(i+1)%len(items)])
+		_, _ = Marshal(items[(i+1)%len(items)])
 	}
 }

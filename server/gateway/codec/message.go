@@ -1,4 +1,4 @@
-package gateway
+package codec
 
 import (
 	"reflect"
@@ -13,8 +13,8 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// ownPackage is the package whose messages the codec reads and writes itself. protojson does so for other packages.
-const ownPackage = protoreflect.FullName("crdeval.v1")
+// OwnPackage is the package whose messages the codec reads and writes itself. protojson does so for other packages.
+const OwnPackage = protoreflect.FullName("crdeval.v1")
 
 // messageType is what the codec knows about one message type. The codec reads and writes the fields of the generated
 // structs, because protoreflect takes several times as long.
@@ -64,7 +64,7 @@ const (
 	foreign       // a message of another package
 )
 
-var documentName = (*crdevalv1.Document)(nil).ProtoReflect().Descriptor().FullName()
+var DocumentName = (*crdevalv1.Document)(nil).ProtoReflect().Descriptor().FullName()
 
 var messageTypes sync.Map // reflect.Type -> *messageType
 
@@ -88,7 +88,7 @@ func newMessageType(goType reflect.Type, made map[reflect.Type]*messageType) *me
 	t := &messageType{goType: goType, name: string(md.Name()), fields: make([]field, md.Fields().Len()), byName: map[string]*field{}}
 	made[goType] = t
 	if len(t.fields) > 64 {
-		panic("gateway: the codec supports at most 64 fields, and " + t.name + " has more")
+		panic("codec: the codec supports at most 64 fields, and " + t.name + " has more")
 	}
 	goFields := map[string]int{} // by the number of the field, or the name of the oneof
 	for i := range goType.NumField() {
@@ -109,11 +109,11 @@ func newMessageType(goType reflect.Type, made map[reflect.Type]*messageType) *me
 		}
 		switch sub := fd.Message(); {
 		case fd.IsMap() || fd.Kind() == protoreflect.BytesKind:
-			panic("gateway: the codec supports neither maps nor bytes, which " + string(fd.FullName()) + " is")
+			panic("codec: the codec supports neither maps nor bytes, which " + string(fd.FullName()) + " is")
 		case sub == nil:
-		case sub.FullName() == documentName:
+		case sub.FullName() == DocumentName:
 			f.class = inline
-		case sub.ParentFile().Package() == ownPackage:
+		case sub.ParentFile().Package() == OwnPackage:
 			of := goType.Field(f.index).Type
 			if f.wrapper != nil {
 				of = f.wrapper.Field(0).Type
@@ -142,21 +142,4 @@ func (t *messageType) fieldNames() string {
 	}
 	slices.Sort(names)
 	return t.name + " has " + strings.Join(names, ", ")
-}
-
-// methods returns the methods of the API.
-func methods() []protoreflect.MethodDescriptor {
-	var all []protoreflect.MethodDescriptor
-	for _, file := range []protoreflect.FileDescriptor{
-		crdevalv1.File_crdeval_v1_registry_proto, crdevalv1.File_crdeval_v1_evaluation_proto,
-		crdevalv1.File_crdeval_v1_presentation_proto, crdevalv1.File_crdeval_v1_apiserver_proto,
-		crdevalv1.File_crdeval_v1_server_proto,
-	} {
-		for i := range file.Services().Len() {
-			for j := range file.Services().Get(i).Methods().Len() {
-				all = append(all, file.Services().Get(i).Methods().Get(j))
-			}
-		}
-	}
-	return all
 }
