@@ -62,27 +62,19 @@ type batch struct {
 func open[I item](ctx context.Context, s *evaluationService, r evaluation[I]) (*batch, error) {
 	c := r.GetContext()
 	b := &batch{catalog: c.GetCatalog(), limits: s.limits.Documents, faults: s.faults}
-	err := checkLength(r.GetItems(), "items", "max_batch_items", s.limits.MaxBatchItems)
-	if err == nil && len(c.GetCrds()) > 0 {
-		b.inlineCrds, err = inlineCrds(ctx, c)
+	var err error
+	if b.inlineCrds, err = givenList(ctx, "context.crds", c.GetCrds()); err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = b.setOptions(c.GetOptions())
+	if err = b.setOptions(c.GetOptions()); err != nil {
+		return nil, err
 	}
-	if err == nil {
-		b.view, err = openView(ctx, s.registry, c, b.inlineCrds)
+	if b.view, err = openView(ctx, s.registry, c, b.inlineCrds); err != nil {
+		return nil, err
 	}
 	b.budget.reset(s.limits.MaxMessageBytes, len(r.GetItems())*reservedErrorBytes)
 	b.budget.lease = call.Of(ctx).Lease
-	return b, err
-}
-
-// inlineCrds returns the CRDs of a context.
-func inlineCrds(ctx context.Context, c *crdevalv1.EvaluationContext) ([]engine.Document, error) {
-	if err := checkLength(c.GetCrds(), "CRDs", "max_inline_crds", maxInlineCrds); err != nil {
-		return nil, err
-	}
-	return givenList(ctx, "context.crds", c.GetCrds())
+	return b, nil
 }
 
 // openView returns the current view of the catalog of a context with these inline CRDs.

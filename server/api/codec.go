@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"google.golang.org/grpc"
@@ -17,9 +18,10 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// Codec returns the protobuf codec of a gRPC server for this API. It decodes a request up to the first element beyond
-// the limit of a list; then a handler rejects it. Empty elements take 2 bytes on the wire and hundreds in memory.
-// Services must be registered through Decoding, and DecodeStream must be the outermost interceptor of streams.
+// Codec returns the protobuf codec of a gRPC server for this API. It rejects a request with a list beyond its limit, and
+// decodes such a request up to the first element too many, so that interceptors know the catalog. Empty elements take 2
+// bytes on the wire and hundreds in memory. Services must be registered through Decoding, and DecodeStream must be the
+// outermost interceptor of streams.
 func Codec(l Limits) encoding.CodecV2 {
 	return &codec{CodecV2: encoding.GetCodecV2(proto.Name), limits: l.withDefaults().Lists()}
 }
@@ -30,31 +32,40 @@ type codec struct {
 	bounds sync.Map // of listBounds by protoreflect.FullName
 }
 
-// listBounds has the maximum length of each list of a message, and of the lists of its context.
+// listBound is the limit of a list of messages.
+type listBound struct {
+	ListLimit
+	field string
+}
+
+// listBounds are the limits of the lists of a message, and of the CRDs of its context.
 type listBounds struct {
-	lists   map[protowire.Number]int
+	lists   map[protowire.Number]*listBound
 	context protowire.Number // the number of the field context; 0: none
 	crds    protowire.Number // that of its list
-	maximum int              // of that list
+	inline  *listBound       // of that list
 }
 
 const contextField = "context"
 
-// boundsOf returns the bounds of the lists of a message.
+// boundsOf returns the limits of the lists of a message.
 func (c *codec) boundsOf(d protoreflect.MessageDescriptor) listBounds {
 	if known, ok := c.bounds.Load(d.FullName()); ok {
 		return known.(listBounds) //nolint:forcetypeassert // nothing else is stored
 	}
-	bounds := listBounds{lists: map[protowire.Number]int{}}
+	bounds := listBounds{lists: map[protowire.Number]*listBound{}}
 	for i := range d.Fields().Len() {
 		f := d.Fields().Get(i)
 		if limit, ok := c.limits[f.JSONName()]; ok && f.IsList() {
-			bounds.lists[f.Number()] = limit.Maximum
+			if strings.HasSuffix(string(d.Name()), "StreamRequest") {
+				limit = ListLimit{"max_stream_items", maxStreamItems}
+			}
+			bounds.lists[f.Number()] = &listBound{limit, string(f.Name())}
 		}
 		if f.Name() == contextField && f.Message() != nil {
 			crds := f.Message().Fields().ByName("crds")
 			bounds.context, bounds.crds = f.Number(), crds.Number()
-			bounds.maximum = c.limits[contextField+"."+crds.JSONName()].Maximum
+			bounds.inline = &listBound{c.limits[contextField+"."+crds.JSONName()], string(crds.Name())}
 		}
 	}
 	c.bounds.Store(d.FullName(), bounds)
@@ -81,7 +92,11 @@ func (c *codec) Unmarshal(data mem.BufferSlice, v any) error {
 	buffer := data.MaterializeToBuffer(mem.DefaultBufferPool())
 	defer buffer.Free()
 	d := m.ProtoReflect().Descriptor()
-	if err := protov2.Unmarshal(truncate(buffer.ReadOnlyData(), c.boundsOf(d)), m); err != nil {
+	bounded, beyond := truncate(buffer.ReadOnlyData(), c.boundsOf(d))
+	if beyond != nil {
+		r.err = beyond.Exceeded(beyond.field).GRPCStatus().Err()
+	}
+	if err := protov2.Unmarshal(bounded, m); err != nil {
 		protov2.Reset(m)
 		r.err = (&Error{
 			Reason:  crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT,
@@ -144,18 +159,18 @@ type decodingStream struct{ grpc.ServerStream }
 // RecvMsg implements grpc.ServerStream.
 func (s decodingStream) RecvMsg(m any) error { return receive(s.ServerStream.RecvMsg, m) }
 
-// truncate returns the message up to the first element beyond a bound, including that element. It leaves malformed fields
-// to Unmarshal.
-func truncate(message []byte, bounds listBounds) []byte {
+// truncate returns the message up to the first element beyond the limit of a list, including that element, and the limit.
+// Without such an element, it returns the message and nil. It leaves malformed fields to Unmarshal.
+func truncate(message []byte, bounds listBounds) (bounded []byte, beyond *listBound) {
 	shortest := len(message)
-	for _, most := range bounds.lists {
-		shortest = min(shortest, most)
+	for _, b := range bounds.lists {
+		shortest = min(shortest, b.Maximum)
 	}
 	if bounds.context != 0 {
-		shortest = min(shortest, bounds.maximum)
+		shortest = min(shortest, bounds.inline.Maximum)
 	}
 	if len(message)/2 <= shortest {
-		return message // an element takes at least 2 bytes
+		return message, nil // an element takes at least 2 bytes
 	}
 	counts := make(map[protowire.Number]int, len(bounds.lists))
 	crds := 0
@@ -168,23 +183,23 @@ func truncate(message []byte, bounds listBounds) []byte {
 		if number == bounds.context && number != 0 && kind == protowire.BytesType {
 			_, _, tag := protowire.ConsumeTag(rest)
 			context, _ := protowire.ConsumeBytes(rest[tag:])
-			if end := beyond(context, bounds.crds, bounds.maximum, &crds); end >= 0 {
+			if end := endBeyond(context, bounds.crds, bounds.inline.Maximum, &crds); end >= 0 {
 				short := protowire.AppendTag(append([]byte(nil), message[:begin]...), number, protowire.BytesType)
-				return protowire.AppendBytes(short, context[:end])
+				return protowire.AppendBytes(short, context[:end]), bounds.inline
 			}
 		}
 		rest = rest[n:]
-		if most, ok := bounds.lists[number]; ok {
-			if counts[number]++; counts[number] > most {
-				return message[:len(message)-len(rest)]
+		if b, ok := bounds.lists[number]; ok {
+			if counts[number]++; counts[number] > b.Maximum {
+				return message[:len(message)-len(rest)], b
 			}
 		}
 	}
-	return message
+	return message, nil
 }
 
-// beyond counts the elements of a list in a message. It returns the end of the first one beyond the maximum, or -1.
-func beyond(message []byte, list protowire.Number, maximum int, count *int) int {
+// endBeyond counts the elements of a list in a message. It returns the end of the first one beyond the maximum, or -1.
+func endBeyond(message []byte, list protowire.Number, maximum int, count *int) int {
 	for rest := message; len(rest) > 0; {
 		number, _, n := protowire.ConsumeField(rest)
 		if n < 0 {

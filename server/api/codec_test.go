@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -14,41 +15,46 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// requestLists calls f for each list of each request of the API.
-func requestLists(t *testing.T, f func(protoreflect.MessageType, protoreflect.FieldDescriptor)) {
+// requestLists calls f for each list of each request of the API. streamed says that the request is a message of a stream.
+func requestLists(t *testing.T, f func(request protoreflect.MessageType, field protoreflect.FieldDescriptor, streamed bool)) {
 	t.Helper()
 	lists := 0
 	for _, file := range []protoreflect.FileDescriptor{
 		crdevalv1.File_crdeval_v1_registry_proto, crdevalv1.File_crdeval_v1_evaluation_proto,
-		crdevalv1.File_crdeval_v1_presentation_proto, crdevalv1.File_crdeval_v1_server_proto,
+		crdevalv1.File_crdeval_v1_presentation_proto, crdevalv1.File_crdeval_v1_server_proto, crdevalv1.File_crdeval_v1_apiserver_proto,
 	} {
 		for i := range file.Services().Len() {
 			for j := range file.Services().Get(i).Methods().Len() {
-				input := file.Services().Get(i).Methods().Get(j).Input()
+				method := file.Services().Get(i).Methods().Get(j)
+				input := method.Input()
 				request, err := protoregistry.GlobalTypes.FindMessageByName(input.FullName())
 				if err != nil {
 					t.Fatal(err)
 				}
 				for k := range input.Fields().Len() {
 					if field := input.Fields().Get(k); field.IsList() {
-						f(request, field)
+						f(request, field, method.IsStreamingClient())
 						lists++
 					}
 				}
 			}
 		}
 	}
-	if lists < 13 {
-		t.Errorf("the API has %d lists in requests, want at least 13", lists)
+	if lists < 17 {
+		t.Errorf("the API has %d lists in requests, want at least 17", lists)
 	}
 }
 
-// TestCodecTruncatesLists checks that a list of millions of empty elements takes little memory, and is seen to be too long. Every
-// list of every request must have a limit.
+// TestCodecTruncatesLists checks that a list of millions of empty elements takes little memory, and is rejected. Every list
+// of every request must have a limit.
 func TestCodecTruncatesLists(t *testing.T) {
 	c := Codec(Limits{MaxBatchItems: 1000})
 	limits := Limits{MaxBatchItems: 1000}.Lists()
-	requestLists(t, func(request protoreflect.MessageType, field protoreflect.FieldDescriptor) {
+	requestLists(t, func(request protoreflect.MessageType, field protoreflect.FieldDescriptor, streamed bool) {
+		limit := limits[field.JSONName()]
+		if streamed {
+			limit = ListLimit{"max_stream_items", maxStreamItems}
+		}
 		m := request.New().Interface()
 		element := protowire.AppendBytes(protowire.AppendTag(nil, field.Number(), protowire.BytesType), nil)
 		prefix := "\n\x07default"
@@ -58,21 +64,22 @@ func TestCodecTruncatesLists(t *testing.T) {
 		message := append([]byte(prefix), bytes.Repeat(element, 300_000)...)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		if err := receive(func(m any) error { return c.Unmarshal(mem.BufferSlice{mem.SliceBuffer(message)}, m) }, m); err != nil {
-			t.Fatal(err)
-		}
+		err := receive(func(m any) error { return c.Unmarshal(mem.BufferSlice{mem.SliceBuffer(message)}, m) }, m)
 		runtime.ReadMemStats(&after)
 		if taken := after.TotalAlloc - before.TotalAlloc; taken > 4*uint64(len(message)) {
 			t.Errorf("%s: %d bytes were allocated for a message of %d", field.FullName(), taken, len(message))
 		}
-		if n, want := m.ProtoReflect().Get(field).List().Len(), limits[field.JSONName()].Maximum+1; n != want {
+		if n, want := m.ProtoReflect().Get(field).List().Len(), limit.Maximum+1; n != want {
 			t.Errorf("%s: %d elements, want %d", field.FullName(), n, want)
+		}
+		if got := ErrorInfoOf(status.Convert(err).Proto()); got.GetReason() != "LIMIT_EXCEEDED" || got.GetMetadata()["limit"] != limit.Name {
+			t.Errorf("%s: %v, want %s", field.FullName(), err, limit.Name)
 		}
 	})
 }
 
-// TestCodecTruncatesContexts checks that a list of millions of empty CRDs takes little memory, and is seen to be too long,
-// also if a message has its context in parts.
+// TestCodecTruncatesContexts checks that a list of millions of empty CRDs takes little memory, and is rejected, also if a
+// message has its context in parts.
 func TestCodecTruncatesContexts(t *testing.T) {
 	c := Codec(Limits{})
 	for _, parts := range []int{1, 100, 300_000} {
@@ -82,7 +89,8 @@ func TestCodecTruncatesContexts(t *testing.T) {
 		m := &crdevalv1.AdmitStreamRequest{}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		if err := c.Unmarshal(mem.BufferSlice{mem.SliceBuffer(message)}, &received{message: m}); err != nil {
+		into := &received{message: m}
+		if err := c.Unmarshal(mem.BufferSlice{mem.SliceBuffer(message)}, into); err != nil {
 			t.Fatal(err)
 		}
 		runtime.ReadMemStats(&after)
@@ -91,6 +99,9 @@ func TestCodecTruncatesContexts(t *testing.T) {
 		}
 		if n := len(m.GetContext().GetCrds()); n != maxInlineCrds+1 || m.GetContext().GetCatalog() != "default" {
 			t.Errorf("%d parts: %d CRDs, want %d", parts, n, maxInlineCrds+1)
+		}
+		if got := ErrorInfoOf(status.Convert(into.err).Proto()); got.GetMetadata()["limit"] != "max_inline_crds" {
+			t.Errorf("%d parts: %v", parts, into.err)
 		}
 	}
 }
@@ -128,9 +139,9 @@ func BenchmarkCodec(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	bounds := listBounds{lists: map[protowire.Number]int{2: 1000}, context: 1, crds: 2, maximum: maxInlineCrds}
+	bounds := Codec(Limits{}).(*codec).boundsOf(r.ProtoReflect().Descriptor())
 	for b.Loop() {
-		if len(truncate(message, bounds)) != len(message) {
+		if _, beyond := truncate(message, bounds); beyond != nil {
 			b.Fatal("truncated")
 		}
 	}

@@ -126,9 +126,6 @@ func outcome(o registry.Outcome) crdevalv1.RegistrationOutcome {
 func (s *registryService) RegisterCrds(
 	ctx context.Context, r *crdevalv1.RegisterCrdsRequest,
 ) (*crdevalv1.RegisterCrdsResponse, error) {
-	if err := checkLength(r.GetEntries(), "entries", "max_register_crds", s.limits.MaxRegisterCrds); err != nil {
-		return nil, err
-	}
 	m := &crdevalv1.RegisterCrdsResponse{Results: make([]*crdevalv1.RegisterCrdsResult, len(r.GetEntries()))}
 	var list []registry.Submission
 	var indexes []int // of the results, for the elements of list
@@ -244,9 +241,6 @@ func (s *registryService) SetStoredVersions(
 ) (*crdevalv1.SetStoredVersionsResponse, error) {
 	versions := r.GetStoredVersions()
 	if err := required("crd", r.GetCrd()); err != nil {
-		return nil, err
-	}
-	if err := checkLength(versions, "stored_versions", "max_stored_versions", maxStoredVersions); err != nil {
 		return nil, err
 	}
 	done, err := s.registry.SetStoredVersions(ctx, r.GetCatalog(), r.GetCrd(), versions, r.GetEtag())

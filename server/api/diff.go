@@ -11,9 +11,6 @@ import (
 
 // DiffCrd compares a CRD with a registered one or with another manifest.
 func (s *registryService) DiffCrd(ctx context.Context, r *crdevalv1.DiffCrdRequest) (*crdevalv1.DiffCrdResponse, error) {
-	if err := checkLength(r.GetObjects(), "objects", "max_batch_items", s.limits.MaxBatchItems); err != nil {
-		return nil, err
-	}
 	c, err := comparison(ctx, r)
 	if err != nil {
 		return nil, err

@@ -78,12 +78,12 @@ func startWith(t testing.TB, wrap func(api.Registry) api.Registry, configure fun
 	if wrap != nil {
 		r = wrap(inMemory)
 	}
-	server := grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage), grpc.ForceServerCodecV2(api.Codec(api.Limits{})),
-		grpc.StreamInterceptor(api.DecodeStream))
 	options := api.Options{Registry: r, Limits: api.Limits{MaxMessageBytes: maxMessage}, Version: "v0.0.0-test", Log: log}
 	if configure != nil {
 		configure(&options)
 	}
+	server := grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage),
+		grpc.ForceServerCodecV2(api.Codec(options.Limits)), grpc.StreamInterceptor(api.DecodeStream))
 	inner := transport.NewInProcess(transport.ServerOptions{MaxMessageBytes: maxMessage, Log: log})
 	services := inprocess.Registrar{api.Decoding{ServiceRegistrar: server}, inner}
 	api.Register(services, options)
@@ -100,7 +100,7 @@ func startWith(t testing.TB, wrap func(api.Registry) api.Registry, configure fun
 	}
 	w := &wire{}
 	handler, err := gateway.New(ctx, inner, gateway.Options{
-		MaxBodyBytes: maxMessage, Admission: w,
+		MaxBodyBytes: maxMessage, Admission: w, Lists: options.Limits.Lists(),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -91,7 +91,8 @@ type ListLimit struct {
 	Maximum int
 }
 
-// Lists returns the limits of the lists of requests, by the JSON path of the field.
+// Lists returns the limits of the lists of requests, by the JSON path of the field. Codecs of requests enforce them while
+// they read: Codec, and that of the REST API.
 func (l Limits) Lists() map[string]ListLimit {
 	l = l.withDefaults()
 	return map[string]ListLimit{
@@ -103,13 +104,9 @@ func (l Limits) Lists() map[string]ListLimit {
 	}
 }
 
-// checkLength returns the error of a list that is too long. The codec stops after the first element beyond a limit, so
-// the length is not known.
-func checkLength[E any](list []E, unit, limit string, maximum int) error {
-	if len(list) <= maximum {
-		return nil
-	}
-	return LimitExceeded(limit, maximum, "there are more %s than the limit %s, which is %d: send them in several calls", unit, limit, maximum)
+// Exceeded returns the error of a list that is too long. Nothing reads beyond the limit, so the length is not known.
+func (l ListLimit) Exceeded(field string) *Error {
+	return LimitExceeded(l.Name, l.Maximum, "there are more %s than the limit %s, which is %d: send them in several calls", field, l.Name, l.Maximum)
 }
 
 // maxDocumentBytes bounds a document that is the body of a response.

@@ -47,9 +47,6 @@ type subject struct {
 // subject converts the objects of a request and finds the CRD that a request names, or else that of its first object.
 // The version is that of the request, that of the first object, or without objects the preferred one.
 func (s *presentationService) subject(ctx context.Context, r objectRequest, list []*crdevalv1.Document) (*subject, error) {
-	if err := checkLength(list, "objects", "max_batch_items", s.limits.MaxBatchItems); err != nil {
-		return nil, err
-	}
 	objects, err := givenList(ctx, "objects", list)
 	if err != nil {
 		return nil, err
@@ -61,7 +58,7 @@ func (s *presentationService) subject(ctx context.Context, r objectRequest, list
 	if err != nil {
 		return nil, err
 	}
-	crds, err := inlineCrds(ctx, r.GetContext())
+	crds, err := givenList(ctx, "context.crds", r.GetContext().GetCrds())
 	if err != nil {
 		return nil, err
 	}

@@ -102,9 +102,6 @@ func serveStream[M streamRequest[I], I item, R, Req, Res any](
 	if errors.Is(err, io.EOF) {
 		return invalid("context", "the stream ended before its first message: send one with the context")
 	}
-	if err == nil {
-		err = checkStreamItems(first.GetItems())
-	}
 	if err != nil {
 		return err
 	}
@@ -215,9 +212,6 @@ func (t *stream[M, I, R]) check(ctx context.Context, m M) (registry.View, error)
 	case len(m.GetItems()) == 0:
 		return nil, invalid("items", "a message after the first has no items: send 1 to %d", maxStreamItems)
 	}
-	if err := checkStreamItems(m.GetItems()); err != nil {
-		return nil, err
-	}
 	return openView(ctx, t.service.registry, &crdevalv1.EvaluationContext{Catalog: t.opened.catalog}, t.opened.inlineCrds)
 }
 
@@ -229,10 +223,6 @@ func hasOnlyItems(m proto.Message) bool {
 		return only
 	})
 	return only
-}
-
-func checkStreamItems[I item](items []I) error {
-	return checkLength(items, "items in a message", "max_stream_items", maxStreamItems)
 }
 
 // answer evaluates the items of a message and sends the results.

@@ -443,3 +443,28 @@ func TestStreamSlotsAreReleased(t *testing.T) {
 	}
 	t.Error("the slot was not released")
 }
+
+// TestStreamMessageAndBatch: a message of a stream may have more items than a call, and none of them gets lost.
+func TestStreamMessageAndBatch(t *testing.T) {
+	w := startWith(t, nil, func(o *api.Options) { o.Limits.MaxBatchItems = 5 }).withCronTab()
+	for _, c := range []struct {
+		items int
+		limit string
+	}{{100, ""}, {101, "max_stream_items"}} {
+		objects := make([]string, c.items)
+		for i := range objects {
+			objects[i] = cronTab(`{}`)
+		}
+		stream := w.admitStream(t.Context(), &crdevalv1.AdmitStreamRequest{})
+		if err := stream.Send(&crdevalv1.AdmitStreamRequest{Items: items(objects...)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := stream.CloseSend(); err != nil {
+			t.Fatal(err)
+		}
+		all, err := results(t, stream.Recv)
+		if got := api.ErrorInfoOf(status.Convert(err).Proto()).GetMetadata()["limit"]; got != c.limit || err == nil && len(all) != c.items {
+			t.Errorf("%d items: %d results, %v", c.items, len(all), err)
+		}
+	}
+}

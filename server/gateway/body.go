@@ -318,9 +318,6 @@ func (b *body) status() error {
 	if _, isStatus := status.FromError(b.err); isStatus {
 		return b.err
 	}
-	if list, ok := errors.AsType[*codec.ListError](b.err); ok {
-		return api.LimitExceeded(list.Limit.Name, list.Limit.Maximum, "%v", list)
-	}
 	if limit, ok := errors.AsType[*document.LimitError](b.err); ok {
 		return failure(crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "the body: "+limit.Error(),
 			map[string]string{"maximum": strconv.FormatInt(limit.Maximum, 10)})

@@ -54,7 +54,7 @@ func (b *body) takeManifests(into *crdevalv1.RegisterCrdsRequest) (taken bool, e
 
 func (b *body) addEntry(into *crdevalv1.RegisterCrdsRequest, manifest *crdevalv1.Document) error {
 	if limit, limited := b.lists["entries"]; limited && len(into.GetEntries()) == limit.Maximum {
-		return &codec.ListError{Field: "entries", Limit: limit}
+		return limit.Exceeded("entries")
 	}
 	into.Entries = append(into.Entries, &crdevalv1.RegisterCrdsEntry{Manifest: manifest})
 	return nil

@@ -43,7 +43,7 @@ const maxBuffer = 1 << 20
 
 // Unmarshal reads JSON into v: a message, or a **crdevalv1.Document, which becomes nil for null. It rejects unknown
 // fields, fields given twice, values of a wrong type, and lists beyond their limits, which are by JSON path. Documents of
-// v are slices of data. The error is an *Error, a *ListError, ErrEmpty, or one of protojson.
+// v are slices of data. The error is an *Error, an *api.Error about a limit, ErrEmpty, or one of protojson.
 func Unmarshal(data []byte, v any, lists map[string]api.ListLimit) error {
 	switch v := v.(type) {
 	case **crdevalv1.Document:

@@ -175,7 +175,7 @@ func (d *decoder) list(f *field, l reflect.Value) error {
 	depth := len(d.path)
 	err := d.Elements('[', ']', "an array", func(i int) error {
 		if limited && i == limit.Maximum {
-			return &ListError{f.name, limit}
+			return limit.Exceeded(f.name)
 		}
 		d.path = append(d.path[:depth], step{index: i})
 		start := d.Pos

@@ -10,7 +10,6 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/document"
-	"github.com/crdeval/crdeval/server/api"
 )
 
 // An Error says where a body is not the JSON of its message.
@@ -79,14 +78,3 @@ func (e *Error) FindSyntax() {
 
 // ErrEmpty is the error of a body without a value.
 var ErrEmpty = errors.New("the body is empty: send the JSON or YAML of the request")
-
-// A ListError is a list with more elements than its limit. The elements beyond the limit are not read.
-type ListError struct {
-	Field string
-	Limit api.ListLimit
-}
-
-// Error names the limit.
-func (e *ListError) Error() string {
-	return fmt.Sprintf("there are more %s than the limit %s, which is %d: send them in several calls", e.Field, e.Limit.Name, e.Limit.Maximum)
-}
