@@ -27,10 +27,10 @@ type admission struct {
 
 // AdmitRequest implements Admission: it authenticates the caller, reserves the slot, and opens the lease.
 func (a admission) AdmitRequest(r *http.Request) error {
-	if err := a.guard.AuthenticateRequest(r); err != nil {
-		return err
-	}
 	ctx := r.Context()
+	if err := a.guard.authenticate(ctx, r.Header.Values(authorization)); err != nil {
+		return a.guard.DenyRequest(r, err)
+	}
 	if err := a.gate.admit(ctx, 0); err != nil {
 		a.gate.overload.add(ctx, err) // there is no access log before the call in process
 		return err

@@ -45,15 +45,6 @@ func NewGuard(c *access.Control, denied func(context.Context, Denial)) *Guard {
 	return &Guard{access: c, denied: denied}
 }
 
-// AuthenticateRequest authenticates an HTTP request before its body is read, and notes the identity of its caller in the
-// call. The error is a status.
-func (g *Guard) AuthenticateRequest(r *http.Request) error {
-	if err := g.authenticate(r.Context(), r.Header.Values(authorization)); err != nil {
-		return g.DenyRequest(r, err)
-	}
-	return nil
-}
-
 // DenyRequest reports an HTTP request that is denied, and returns the status of the error.
 func (g *Guard) DenyRequest(r *http.Request, err error) error {
 	return g.deny(r.Context(), Denial{Method: r.Method + " " + r.URL.Path, Err: err})
