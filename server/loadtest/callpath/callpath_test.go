@@ -14,7 +14,7 @@ import (
 )
 
 // maxFunctions is the number of functions that one Validate over REST executes. Lower it when the path gets shorter.
-const maxFunctions = 211
+const maxFunctions = 207
 
 const module = "github.com/crdeval/crdeval/"
 
