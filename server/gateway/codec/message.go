@@ -64,6 +64,7 @@ const (
 	foreign       // a message of another package
 )
 
+// DocumentName is the name of the message Document, which is a JSON value.
 var DocumentName = (*crdevalv1.Document)(nil).ProtoReflect().Descriptor().FullName()
 
 var messageTypes sync.Map // reflect.Type -> *messageType
