@@ -3,15 +3,9 @@ package gateway
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
-	"mime"
-	"net/http"
-	"os"
-	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -21,14 +15,7 @@ import (
 	"github.com/crdeval/crdeval/engine/document"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
-	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/gateway/codec"
-	"github.com/crdeval/crdeval/server/transport"
-)
-
-const (
-	mediaJSON = "application/json"
-	mediaYAML = "application/yaml"
 )
 
 // body is a request body that is read before the call. grpc-gateway sees an empty body and hands it to the marshaler.
@@ -49,168 +36,6 @@ func (*body) Read([]byte) (int, error) { return 0, io.EOF }
 
 // Close implements io.Closer.
 func (*body) Close() error { return nil }
-
-// receive admits a request and reads its body. isYAML says whether that is YAML instead of JSON, or returns a status.
-// If there is an error, receive answers with it, and returns nil.
-func (g *gateway) receive(w http.ResponseWriter, r *http.Request, isYAML func(*http.Request) (bool, error)) *body {
-	b, err := g.readBody(w, r, isYAML)
-	if err != nil {
-		call.Of(r.Context()).Lease.Release() // before the rest of the body is discarded
-		g.reject(w, r, err)
-		return nil
-	}
-	return b
-}
-
-// readBody admits a request and reads its body. Errors are statuses.
-func (g *gateway) readBody(w http.ResponseWriter, r *http.Request, isYAML func(*http.Request) (bool, error)) (*body, error) {
-	if err := g.options.Admission.AdmitRequest(r); err != nil {
-		return nil, err
-	}
-	yaml, err := isYAML(r)
-	if err == nil {
-		err = checkEncoding(r.Header)
-	}
-	if err != nil {
-		return nil, err
-	}
-	b := &body{yaml: yaml, limits: g.options.Limits, lists: g.options.Lists, memory: bodyMemory{g.options.Bodies, r.Context()}}
-	b.data, err = readAll(w, r, g.options.MaxBodyBytes, b.memory)
-	return b, err
-}
-
-// slowBody is the age from which a call without its complete body no longer counts as active: it waits for its client,
-// not for CPU.
-const slowBody = 100 * time.Millisecond
-
-// readAll reads a body of at most limit bytes, and reserves memory before it allocates. Errors are statuses.
-func readAll(w http.ResponseWriter, r *http.Request, limit int64, memory bodyMemory) ([]byte, error) {
-	if r.ContentLength > limit {
-		return nil, tooLarge(fmt.Sprintf("%d bytes", r.ContentLength), limit)
-	}
-	from := memory.of.newPaced(r, http.NewResponseController(w))
-	defer from.done()
-	defer call.Of(r.Context()).Slot.PauseAfter(slowBody)()
-	data, err := readInto(from, r.ContentLength, limit, memory)
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = from.late(fmt.Sprintf("the body arrived too slowly: the limit is %s plus one second per %d bytes, and %d bytes have arrived",
-			memory.of.patience, transport.BytesPerSecond, from.read))
-	}
-	if err != nil {
-		return nil, unreadable(err)
-	}
-	return data, nil
-}
-
-// firstStep is how many bytes are reserved for a body before it arrives. Then the memory doubles as it fills.
-const firstStep = 128 << 10
-
-// readInto reads length bytes or, if length is negative, up to limit. Errors are those of the body, or statuses.
-func readInto(from io.Reader, length, limit int64, memory bodyMemory) (data []byte, err error) {
-	end := length
-	if length < 0 {
-		end = limit + 1
-	}
-	for int64(len(data)) != length {
-		if len(data) == cap(data) {
-			more := min(max(firstStep, int64(cap(data))), end-int64(cap(data)))
-			if more == 0 {
-				return nil, tooLarge(fmt.Sprintf("more than %d bytes", limit), limit)
-			}
-			if err := memory.take(min(more, limit-int64(cap(data)))); err != nil {
-				return nil, err
-			}
-			data = append(make([]byte, 0, int64(cap(data))+more), data...)
-		}
-		n, err := from.Read(data[len(data):cap(data)])
-		data = data[:len(data)+n]
-		switch {
-		case err == nil, int64(len(data)) == length:
-		case err == io.EOF && length > 0:
-			return nil, io.ErrUnexpectedEOF
-		case err == io.EOF && int64(len(data)) <= limit:
-			return data, nil
-		case err == io.EOF:
-			return nil, tooLarge(fmt.Sprintf("more than %d bytes", limit), limit)
-		default:
-			return nil, err
-		}
-	}
-	return data, nil
-}
-
-func tooLarge(size string, limit int64) error {
-	return api.LimitExceeded("max_message_bytes", int(limit), "the body has %s and the limit max_message_bytes is %d: send fewer items in a call", size, limit)
-}
-
-// unreadable returns the status of an error of reading a body.
-func unreadable(err error) error {
-	if _, isStatus := status.FromError(err); isStatus { // nil is one as well
-		return err
-	}
-	return malformed(fmt.Sprintf("the body could not be read to its end: %v", err))
-}
-
-// timeoutForm is the format of a gRPC timeout.
-var timeoutForm = regexp.MustCompile(`^[0-9]{1,8}[HMSmun]$`)
-
-// checkTimeout rejects a malformed Grpc-Timeout, and one of zero, which grpc-gateway takes for none.
-func checkTimeout(h http.Header) error {
-	const name = "Grpc-Timeout"
-	for _, given := range h.Values(name) {
-		switch {
-		case !timeoutForm.MatchString(given):
-			return invalid("the header %s is %q: it is a number of at most eight digits and a unit, H (hours), M (minutes), S (seconds), "+
-				"m (milliseconds), u (microseconds) or n (nanoseconds), such as 500m", name, given)
-		case strings.Trim(given[:len(given)-1], "0") == "":
-			return failure(crdevalv1.ErrorReason_ERROR_REASON_DEADLINE,
-				fmt.Sprintf("the deadline of the call passed before it began: the header %s is %q", name, given), nil)
-		}
-	}
-	return nil
-}
-
-func checkEncoding(h http.Header) error {
-	if enc := h.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
-		return unsupported("Content-Encoding %q is not supported: send the body without compression", enc)
-	}
-	return nil
-}
-
-// mediaOf returns the media type of a body in UTF-8, "" if none is given.
-func mediaOf(h http.Header) (string, error) {
-	given := h.Get("Content-Type")
-	if given == "" {
-		return "", nil
-	}
-	media, params, err := mime.ParseMediaType(given)
-	if charset := params["charset"]; err == nil && charset != "" && !strings.EqualFold(charset, "utf-8") {
-		err = fmt.Errorf("charset %s", charset)
-	}
-	return media, err
-}
-
-// isYAML reports whether a body is YAML instead of JSON. Other media types are errors. Browsers send forms, text and
-// bodies without a Content-Type for pages of other sites without a CORS preflight.
-func isYAML(r *http.Request) (bool, error) {
-	media, err := mediaOf(r.Header)
-	switch {
-	case err != nil:
-	case media == "" && r.ContentLength == 0, media == mediaJSON, media == "text/json", strings.HasSuffix(media, "+json"):
-		return false, nil
-	case media == mediaYAML, media == "application/x-yaml", media == "text/yaml", media == "text/x-yaml", strings.HasSuffix(media, "+yaml"):
-		return true, nil
-	}
-	return false, unsupportedMedia(r, "application/json or application/yaml")
-}
-
-// unsupportedMedia returns the error of a body with an unsupported or missing media type.
-func unsupportedMedia(r *http.Request, supported string) error {
-	if given := r.Header.Get("Content-Type"); given != "" {
-		return unsupported("Content-Type %q is not supported: send %s, in UTF-8", given, supported)
-	}
-	return unsupported("the request has a body but no Content-Type: send %s, in UTF-8", supported)
-}
 
 // decode reads the body into v and keeps the error, of which grpc-gateway has only the text.
 func (b *body) decode(v any) error {

@@ -3,9 +3,9 @@
 // grpc-gateway routes requests by the annotations in proto/, reads path and query parameters, and calls the services
 // through a grpc.ClientConnInterface. In the server, that is an inprocess.Conn. Package codec has the JSON of messages.
 //
-// This package checks paths and queries (routes.go, query.go), reads bodies before the call (body.go, body_memory.go), and
-// writes errors (errors.go). It serves some calls itself: streams of items (stream.go), watches (stream_write.go), and
-// webhooks (webhooks.go).
+// This package checks paths, queries and headers (routes.go, query.go, headers.go), reads bodies before the call
+// (body_read.go, body.go), and writes errors (errors.go). It serves some calls itself: streams of items (stream.go),
+// watches (stream_write.go), and webhooks (webhooks.go).
 package gateway
 
 import (

@@ -204,18 +204,3 @@ func streamQuery(first proto.Message, query string) (bare bool, err error) {
 	}
 	return bare, nil
 }
-
-// isYAMLStream reports whether a streamed body is YAML, and not JSON.
-func isYAMLStream(r *http.Request) (bool, error) {
-	switch media, err := mediaOf(r.Header); media {
-	case mediaLines, "application/x-jsonlines", "application/jsonl", "application/x-jsonl":
-		if err == nil {
-			return false, nil
-		}
-	}
-	yaml, err := isYAML(r)
-	if err != nil {
-		err = unsupportedMedia(r, "application/x-ndjson or application/yaml")
-	}
-	return yaml, err
-}

@@ -55,14 +55,6 @@ func (g *gateway) webhook(w http.ResponseWriter, r *http.Request, name, catalog 
 	writeParts(w, answer)
 }
 
-// isJSON is isYAML for calls that take only JSON: it returns false, or the status of another media type.
-func isJSON(r *http.Request) (yaml bool, err error) {
-	if yaml, err = isYAML(r); yaml || err != nil {
-		return false, unsupportedMedia(r, mediaJSON)
-	}
-	return false, nil
-}
-
 // reviewContext returns the context of a review, which ends when the API server stops waiting.
 func (g *gateway) reviewContext(r *http.Request) (ctx context.Context, cancel context.CancelFunc, err error) {
 	ctx, cancel = r.Context(), func() {}
