@@ -96,8 +96,8 @@ const MaxCounterexamples = 200
 func Counterexamples(ctx context.Context, old, new *engine.Definition, result *Result, o SearchOptions) (
 	list []Counterexample, err error) {
 	defer host.Recover(&err)
-	if o.Tries < 0 {
-		return nil, invalid("Tries is %d: it must not be negative", o.Tries)
+	if err := compiled.NotNegative("Tries", o.Tries); err != nil {
+		return nil, compiled.Error(err)
 	}
 	if deadline, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc

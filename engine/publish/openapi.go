@@ -34,7 +34,7 @@ const maxDocumentBytes = 256 << 20
 
 // OpenAPI makes the OpenAPI documents that an API server publishes of CRDs. The zero value has the default bounds.
 type OpenAPI struct {
-	// MaxBytes bounds one document. 0 means 256 MiB, which is also the maximum.
+	// MaxBytes bounds one document. 0 or less means 256 MiB, which is also the maximum.
 	MaxBytes int64
 	// Reserve, if not nil, is called before memory is retained for a document that is not cached. The sum of its
 	// arguments is about the size of the document. While a document is made, its parts and the whole are in memory. Its

@@ -42,7 +42,7 @@ type TableOptions struct {
 	// ResourceVersion, Continue and RemainingItemCount are those of the list, for the table's metadata.
 	ResourceVersion, Continue string
 	RemainingItemCount        *int64
-	// MaxBytes bounds the JSON of the table. Zero means 64 MiB.
+	// MaxBytes bounds the JSON of the table. 0 or less means 64 MiB.
 	MaxBytes int
 }
 

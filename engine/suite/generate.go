@@ -35,6 +35,12 @@ type GenerateOptions struct {
 // DefaultTries is the default of GenerateOptions.Tries.
 const DefaultTries = 400
 
+// check returns the Fault of an invalid option, or nil.
+func (o *GenerateOptions) check() error {
+	return cmp.Or(compiled.NotNegative("Valid", o.Valid), compiled.NotNegative("Invalid", o.Invalid),
+		compiled.NotNegative("Tries", o.Tries), compiled.NotNegative("Time", o.Time))
+}
+
 // Samples are generated objects of one version of a CRD.
 type Samples struct {
 	Version string // of the CRD
@@ -100,8 +106,8 @@ func Generate(ctx context.Context, d *engine.Definition, o GenerateOptions) (_ *
 	defer host.Recover(&err)
 	of := compiled.Of(d)
 	o.Tries, o.Version = cmp.Or(o.Tries, DefaultTries), cmp.Or(o.Version, of.PreferredVersion())
-	if o.Tries < 0 || o.Valid < 0 || o.Invalid < 0 || o.Time < 0 {
-		return nil, compiled.Error(compiled.Invalid("Valid, Invalid, Tries and Time must not be negative"))
+	if err := o.check(); err != nil {
+		return nil, compiled.Error(err)
 	}
 	inner, cancel := ctx, func() {}
 	if o.Time > 0 {

@@ -192,7 +192,7 @@ func TestSamplesOfContradiction(t *testing.T) {
 		s.Closest == nil {
 		t.Errorf("%+v, %v", s, err)
 	}
-	for _, o := range []suite.GenerateOptions{{Valid: -1}, {Invalid: -1}, {Tries: -1}} {
+	for _, o := range []suite.GenerateOptions{{Valid: -1}, {Invalid: -1}, {Tries: -1}, {Time: -1}} {
 		if _, err := suite.Generate(t.Context(), d, o); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
 			t.Error(fmt.Sprint(o), err)
 		}

@@ -14,6 +14,14 @@ func Invalid(format string, args ...any) *admission.Fault {
 	return &admission.Fault{Code: admission.InvalidArgument, Text: fmt.Sprintf(format, args...)}
 }
 
+// NotNegative returns the Fault of an option that is negative, or nil.
+func NotNegative[N ~int | ~int64](option string, n N) error {
+	if n < 0 {
+		return Invalid("%s is %v: it must not be negative", option, n)
+	}
+	return nil
+}
+
 // Failed returns a Fault with a cause. what begins its text.
 func Failed(code admission.Code, what string, err error) *admission.Fault {
 	return &admission.Fault{Code: code, Text: what + ": " + err.Error(), Cause: err}

@@ -65,8 +65,8 @@ const mostChanges = 1000
 // differences between the schemas, and values that rules read. If no object is found, the result is nil. This does not
 // prove that there is no such object. tries is the number of writes that were evaluated until the object was found.
 func Distinguish(ctx context.Context, a, b *compiled.Definition, o Options) (_ *Distinction, tries int, err error) {
-	if o.Tries < 0 {
-		return nil, 0, compiled.Invalid("Tries is %d: it must not be negative", o.Tries)
+	if err := compiled.NotNegative("Tries", o.Tries); err != nil {
+		return nil, 0, err
 	}
 	first, err := New(a, o.Write)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/suite"
 )
 
@@ -121,6 +122,16 @@ func TestRun(t *testing.T) {
 	}
 	if r.Tests != 6 || r.Unused != 1 {
 		t.Error(r.Tests, r.Unused)
+	}
+}
+
+// TestNegativeOptions: a negative number is an error before anything runs.
+func TestNegativeOptions(t *testing.T) {
+	for _, o := range []Options{{Limit: -2}, {Time: -1}, {Tries: -1}, {Parallel: -3}} {
+		r, err := Run(t.Context(), nil, nil, o)
+		if r != nil || engine.ReasonOf(err) != engine.ReasonInvalidArgument || !strings.Contains(err.Error(), "negative") {
+			t.Errorf("%+v: %v", o, err)
+		}
 	}
 }
 

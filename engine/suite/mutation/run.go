@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/internal/compiled"
 	"github.com/crdeval/crdeval/engine/internal/goal"
 	"github.com/crdeval/crdeval/engine/suite"
 )
@@ -35,12 +36,22 @@ type Options struct {
 	Progress func(done, all int)
 }
 
+// check returns the Fault of an invalid option, or nil.
+func (o *Options) check() error {
+	return cmp.Or(compiled.NotNegative("Limit", o.Limit), compiled.NotNegative("Time", o.Time),
+		compiled.NotNegative("Tries", o.Tries), compiled.NotNegative("Parallel", o.Parallel))
+}
+
 // DefaultTries is the default of Options.Tries.
 const DefaultTries = goal.DefaultTries
 
 // Run makes the mutants of the CRDs of suites, and runs the tests that pass without a mutant. crds are files and
-// directories in addition to those of the suites. The error is that of the context.
+// directories in addition to those of the suites. The error is that of the context, or an *engine.Error with
+// ReasonInvalidArgument for a negative option.
 func Run(ctx context.Context, suites []*suite.Suite, crds []string, o Options) (*Report, error) {
+	if err := o.check(); err != nil {
+		return nil, compiled.Error(err)
+	}
 	r := &run{options: o, groups: map[string]*group{}, files: map[string]*suiteFiles{}, report: &Report{},
 		patched: map[string]*patched{}}
 	for _, s := range suites {
