@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
@@ -73,6 +74,27 @@ func gadget(rest string) Document {
 func convertTo(d *Definition, to string) func(context.Context, Document, TransformOptions) (*Transformed, error) {
 	return func(ctx context.Context, object Document, o TransformOptions) (*Transformed, error) {
 		return d.Convert(ctx, object, to, o)
+	}
+}
+
+// TestOtherKind: an object of another kind is not changed, and a note names both kinds.
+func TestOtherKind(t *testing.T) {
+	d := rich(t)
+	object := JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadgets","metadata":{"name":"g"},"unknown":1}`))
+	for name, do := range map[string]func(context.Context, Document, TransformOptions) (*Transformed, error){
+		"Prune": d.Prune, "Default": d.Default, "Convert": convertTo(d, "v1"),
+		"Read": func(ctx context.Context, object Document, _ TransformOptions) (*Transformed, error) {
+			return d.Read(ctx, object, ReadOptions{})
+		},
+	} {
+		got, err := do(t.Context(), object, TransformOptions{})
+		if err != nil || got.Changed || len(got.Warnings) != 1 || got.Warnings[0].Type != TypeNotice ||
+			!strings.Contains(got.Warnings[0].Text, `the CRD's kind Gadget, and this one is of kind "Gadgets"`) {
+			t.Errorf("%s: %v %+v", name, err, got)
+		}
+		if got, err = do(t.Context(), gadget(""), TransformOptions{}); err != nil || len(got.Warnings) > 0 {
+			t.Errorf("%s of its kind: %v %+v", name, err, got)
+		}
 	}
 }
 

@@ -66,7 +66,8 @@ type Verdict struct {
 	Revision string
 }
 
-// Transformed is the result of Prune, Default, Read and Convert.
+// Transformed is the result of Prune, Default, Read and Convert. As on an API server, an object of the CRD's group with
+// another kind is neither pruned nor defaulted, and only the apiVersion is converted. A Warning of TypeNotice says so.
 type Transformed struct {
 	// Object is JSON without white space, in the key order of the input, with new keys sorted at the end. It is nil if
 	// the View excludes it. It may share memory with the documents of the write.

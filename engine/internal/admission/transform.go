@@ -3,6 +3,7 @@ package admission
 import (
 	"cmp"
 	"context"
+	"fmt"
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/metadata"
@@ -136,6 +137,9 @@ func (d *Definition) Convert(ctx context.Context, r *Request) (Outcome, error) {
 	})
 }
 
+// otherKind is the note about an object of another kind than the CRD's, cut to a readable length.
+const otherKind = "API servers prune and default only objects of the CRD's kind %s, and this one is of kind %.100q"
+
 // readOther reads a body that is not a write. An unreadable body is a Fault.
 func (p *pass) readOther() error {
 	if err := p.read(); err != nil {
@@ -156,6 +160,9 @@ func (p *pass) readOther() error {
 	if v := p.def.Find(p.of.Version); v != nil && p.of.Group == p.def.Group {
 		p.out.Version = v
 		p.warnDeprecated(v)
+	}
+	if p.of.Group == p.def.Group && !p.matches() { // upstream's coercer and defaulter return such objects as they are
+		p.note(fmt.Sprintf(otherKind, p.def.Kind, p.of.Kind))
 	}
 	return nil
 }
