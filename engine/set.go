@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/crdeval/crdeval/engine/internal/admission"
 )
 
 // Set holds the Definitions of a program and finds that of an object by its apiVersion and kind. The zero value is empty
@@ -107,11 +109,20 @@ func (s *Set) Admit(ctx context.Context, w Write, o AdmitOptions) (*Verdict, err
 // of returns the Definition of a write.
 func (s *Set) of(w Write) (*Definition, error) {
 	apiVersion, kind, err := typed(w).TypeMeta(s.limits)
+	if err != nil || apiVersion == "" || kind == "" {
+		if invalid := setWrite(&admission.Request{}, w); invalid != nil { // it says more about a write without a document
+			err = publicError(invalid)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
 	d := s.Find(apiVersion, kind)
-	if d == nil {
+	switch {
+	case d == nil && (apiVersion == "" || kind == ""):
+		return nil, &Error{Reason: ReasonCRDNotFound,
+			Message: "the document lacks apiVersion or kind, which select its CRD: set both"}
+	case d == nil:
 		return nil, &Error{Reason: ReasonCRDNotFound, Message: fmt.Sprintf(
 			"no CRD has objects of apiVersion %q and kind %q: add it to the set", apiVersion, kind)}
 	}

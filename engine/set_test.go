@@ -1,6 +1,9 @@
 package engine
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestSet finds the CRDs of all writes, and judges a second manifest of a CRD as an update.
 func TestSet(t *testing.T) {
@@ -29,17 +32,29 @@ func TestSet(t *testing.T) {
 			t.Errorf("%s: Validate: %v %+v", name, err, v)
 		}
 	}
+	const untyped = "the document lacks apiVersion or kind"
 	for name, c := range map[string]struct {
 		write Write
 		want  Reason
+		text  string // a part of the message
 	}{
-		"another kind":  {Create{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget"}`))}, ReasonCRDNotFound},
-		"another group": {Create{Object: JSON([]byte(`{"apiVersion":"v1","kind":"Widget"}`))}, ReasonCRDNotFound},
-		"no JSON":       {Create{Object: JSON([]byte(`{`))}, ReasonObjectUnreadable},
-		"no object":     {nil, ReasonInvalidArgument},
+		"another kind": {Create{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget"}`))},
+			ReasonCRDNotFound, `kind "Gadget"`},
+		"another group":   {Create{Object: JSON([]byte(`{"apiVersion":"v1","kind":"Widget"}`))}, ReasonCRDNotFound, `"v1"`},
+		"no kind":         {Create{Object: JSON([]byte(`{"apiVersion":"example.com/v1"}`))}, ReasonCRDNotFound, untyped},
+		"no apiVersion":   {Create{Object: JSON([]byte(`{"kind":"Widget"}`))}, ReasonCRDNotFound, untyped},
+		"an empty text":   {Create{Object: YAML([]byte{})}, ReasonCRDNotFound, untyped},
+		"null":            {Create{Object: YAML([]byte("null"))}, ReasonCRDNotFound, untyped},
+		"a list":          {Create{Object: JSON([]byte(`[]`))}, ReasonCRDNotFound, untyped},
+		"no JSON":         {Create{Object: JSON([]byte(`{`))}, ReasonObjectUnreadable, "unexpected end"},
+		"no write":        {nil, ReasonInvalidArgument, "make a Create, an Update or a Patch"},
+		"no object":       {Create{}, ReasonInvalidArgument, "there is no object"},
+		"an empty patch":  {Patch{}, ReasonInvalidArgument, "MergePatch or JSONPatch"},
+		"no old object":   {Patch{Type: MergePatch, Body: JSON([]byte(`{}`))}, ReasonInvalidArgument, "set Old"},
+		"a scale of none": {Update{Object: old, Subresource: "scale"}, ReasonInvalidArgument, "set Old"},
 	} {
-		if _, err := set.Admit(t.Context(), c.write, AdmitOptions{}); ReasonOf(err) != c.want {
-			t.Errorf("%s: %v, want %s", name, err, c.want)
+		if _, err := set.Admit(t.Context(), c.write, AdmitOptions{}); ReasonOf(err) != c.want || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%s: %v, want %s: %s", name, err, c.want, c.text)
 		}
 	}
 	moved := YAML([]byte("{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: boxes.example.com}, " +

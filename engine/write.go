@@ -164,6 +164,9 @@ func setOld(r *admission.Request, old Document, decoded bool, subresource string
 	default:
 		return invalid("custom resources have no subresource %s: it is empty, status or scale", subresource)
 	}
+	if old.Absent() {
+		return invalid("there is no old object: set Old")
+	}
 	r.OldDecoded, r.OldOrigin = decoded, old.Origin
 	r.Old, r.OldYAML, err = compiled.Document(old).Text("old object")
 	return err
