@@ -15,7 +15,7 @@ func TestLargeNumberInText(t *testing.T) {
 "versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"many"}}}]}}`
 	text := strings.Repeat(" \n", 1000) + crd
 	origin := tree.NewText([]byte(text), tree.Position{}).At(2000)
-	_, report, err := engine.Compile(t.Context(), engine.Document{JSON: []byte(text)[2000:], Origin: &origin}, engine.Options{})
+	_, report, err := engine.Compile(t.Context(), engine.Document{JSON: []byte(text)[2000:], Origin: origin}, engine.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,8 +34,10 @@
 // Admit. Prune, Default, Read and Convert are single steps, for objects that are not part of a write.
 //
 // What an API server would answer about an object, whatever the HTTP code, is a result: see Verdict.Rejection and
-// Report.Rejection. If something could not be evaluated, the function returns an *Error with a Reason. Functions that
-// return an error do not panic. The package does no I/O: the webhook of a CRD with that conversion strategy is called
+// Report.Rejection. If something could not be evaluated, the function returns an *Error with a Reason. No document and no
+// manifest causes a panic, and methods of Definition recover from panics of callbacks: see ReasonInternal. A nil pointer,
+// function or interface where a value is required is an error of the program, as in Go's standard library: it can panic,
+// here and in the packages below. The package does no I/O: the webhook of a CRD with that conversion strategy is called
 // through Options.Converter.
 //
 // Packages below engine have further subjects:

@@ -44,8 +44,7 @@ const (
 	// ReasonConversionUnavailable: the CRD converts with a webhook that cannot be called or has no valid response, or its
 	// conversion rules are invalid. Err has a *conversionwebhook.Error, except for tables of items of lists.
 	ReasonConversionUnavailable Reason = "CONVERSION_UNAVAILABLE"
-	// ReasonInternal: a defect of crdeval, or a panic of a callback. Functions that return an error recover from
-	// panics; Error.Err is then a *host.PanicError.
+	// ReasonInternal: a defect of crdeval, or a panic of a callback. After a panic, Error.Err is a *host.PanicError.
 	ReasonInternal Reason = "INTERNAL"
 )
 

@@ -60,7 +60,7 @@ func (o Options) Check() error {
 	return checkFieldValidation(o.FieldValidation)
 }
 
-// Limits bound the documents that are read, and what schemas and violations add to them. A zero field has its default:
+// Limits bound the documents that are read, and what schemas and violations add to them. A field of 0 or less has its default:
 // MaxBytes 3 MiB, MaxDepth 10,000 levels, MaxAliasFactor 10 (how much larger a YAML document gets by its aliases) beyond
 // MaxAliasBytes 3 MiB, MaxDefaultBytes 8 MiB, MaxViolations 10,000, and MaxViolationBytes 8 MiB.
 type Limits = document.Limits

@@ -12,10 +12,11 @@ type Verdict struct {
 	Allowed bool
 	// Rejection is the API server's answer to a write that is not accepted, nil otherwise.
 	Rejection *Rejection
-	// Violations are sorted by position in the document, then by the order of the schema. In a YAML document, members
-	// are ordered by key, since an API server converts it to JSON first. A rejected write has at least one, of a Type of
-	// upstream or of this package. More violations than the limits allow are an Error, except for unknown and duplicate
-	// fields, of which Rejection then has more.
+	// Violations have the order of the API server's steps, which Violation.Step names. Within a step, the
+	// members and elements of a value are in document order; the value's own violations come before or after theirs. In a
+	// YAML document, members are ordered by key, since an API server converts it to JSON first. A rejected write has at
+	// least one violation, of a Type of upstream or of this package. More violations than the limits allow are an Error,
+	// except for unknown and duplicate fields, of which Rejection then has more.
 	Violations []Violation
 	// Next are the violations that remain once the unknown and duplicate fields are fixed for which strict decoding
 	// rejects the object. The Rejection does not have them. It is empty without such a rejection, for a part of a write,

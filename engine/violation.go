@@ -36,7 +36,7 @@ type Violation struct {
 	// such keyword.
 	SchemaPointer string
 	// Position is the position of Pointer in the document, or of its parent if the field is missing. It is nil if the
-	// document does not contain it.
+	// document does not contain it. For a Patch, the document is its Body.
 	Position *Position
 	// Rule is the rule that failed or could not be evaluated, nil for other violations.
 	Rule *rules.Ref

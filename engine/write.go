@@ -35,7 +35,8 @@ type Update struct {
 	// Object is the new object as the client sends it. For the subresource scale, it is an autoscaling/v1 Scale, and only
 	// the replicas are taken from it.
 	Object Document
-	// Old is the stored object in any version that the CRD lists. It is read as Read does. An old object that cannot be
+	// Old is the stored object in any version that the CRD lists. Of an earlier Verdict it is StoredObject, or Object if
+	// StoredObject is nil. It is required, and read as Read does. An old object that cannot be
 	// read, is of another kind, or has another name or namespace than the write, is an error. If it has a uid or a
 	// resourceVersion, Admit returns a conflict for an Object with another one. Validate only requires a resourceVersion.
 	Old Document

@@ -33,7 +33,7 @@ func definitionWithRules(t testing.TB, file, rules string) *engine.Definition {
 // Admit stores at the storage version and answers at that of the request; Read, Convert and tables convert, too.
 func TestDeclaredConversion(t *testing.T) {
 	d := definitionWithRules(t, "tasks.yaml", tasksRules)
-	if c := convert.Of(d); !c.Accepted || len(c.Rules) != 2 {
+	if c := convert.ReportOf(d); !c.Accepted || len(c.Rules) != 2 {
 		t.Fatalf("%+v", c)
 	}
 	object := `{"apiVersion":"example.com/v1beta1","kind":"Task","metadata":{"name":"a","namespace":"b"},"spec":{"host":"h","note":"x"}}`
@@ -100,7 +100,7 @@ func TestDeclaredConversionOfNumbers(t *testing.T) {
 		return d
 	}
 	rules := compile(engine.Options{Conversion: engine.YAML([]byte(tasksRules))})
-	if c := convert.Of(rules); !c.Accepted {
+	if c := convert.ReportOf(rules); !c.Accepted {
 		t.Fatalf("%+v", c)
 	}
 	webhook := compile(engine.Options{Converter: webhookOf{rules}})

@@ -45,7 +45,7 @@ func Example() {
 	if d == nil {
 		log.Fatal(report.Rejection.Message) // an API server would reject the CRD
 	}
-	rules := convert.Of(d)
+	rules := convert.ReportOf(d)
 	for _, r := range rules.Rules {
 		fmt.Println(r.Kind, r.Text, r.Class, r.Preconditions)
 	}

@@ -78,8 +78,8 @@ func TestConversionLaws(t *testing.T) {
 		{"literals.yaml", swapRules},
 	} {
 		d := definitionWithRules(t, c.file, c.rules)
-		if !convert.Of(d).Accepted {
-			t.Fatalf("%s: %+v", c.file, convert.Of(d).Violations)
+		if !convert.ReportOf(d).Accepted {
+			t.Fatalf("%s: %+v", c.file, convert.ReportOf(d).Violations)
 		}
 		laws, err := convert.Test(t.Context(), d, testenv.Volume(200), 1)
 		if err != nil {

@@ -54,12 +54,11 @@ const (
 	Tested = lens.Tested // the rule has expressions: Test shows whether something is lost
 )
 
-// ReportOf returns the report about the rules in engine.Options.Conversion with which a manifest was checked or compiled.
-// It is nil without rules, and for a rejected CRD.
-func ReportOf(r *engine.Report) *Report { return newReport(compiled.ConversionOf(r)) }
-
-// Of returns the report about the rules with which a CRD was compiled, or nil without rules.
-func Of(d *engine.Definition) *Report { return newReport(compiled.ConversionOf(d)) }
+// ReportOf returns the report about the rules in engine.Options.Conversion with which a manifest was checked, or a
+// Definition was compiled. It is nil without rules, and for a rejected CRD.
+func ReportOf[T *engine.Report | *engine.Definition](of T) *Report {
+	return newReport(compiled.ConversionOf(of))
+}
 
 // IsDeclared reports whether a CRD was compiled with rules, accepted or not.
 func IsDeclared(d *engine.Definition) bool { return compiled.ConversionOf(d) != nil }

@@ -2,10 +2,11 @@
 //
 //	func TestCronTabs(t *testing.T) {
 //		crdevaltest.Run(t, "testdata/suite.yaml")
-//		crdevaltest.Load(t, "testdata/crontabs.yaml").Run(t, []crdevaltest.Case{
-//			{Name: "at most 10 replicas", Object: cronTab("{image: a, replicas: 11}"),
-//				Causes: []crdevaltest.Cause{{Field: "spec.replicas", Message: "less than or equal to 10"}}},
-//		})
+//		crdevaltest.Load(t, "testdata/crontabs.yaml").Run(t, []crdevaltest.Case{{
+//			Name:   "at most 10 replicas",
+//			Object: "{apiVersion: stable.example.com/v1, kind: CronTab, spec: {image: a, replicas: 11}}",
+//			Causes: []crdevaltest.Cause{{Field: "spec.replicas", Message: "less than or equal to 10"}},
+//		}})
 //	}
 //
 // Run runs the tests of a suite file, which package suite reads. CRDs.Run runs a table of cases in Go. Mutate fails if

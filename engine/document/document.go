@@ -15,7 +15,8 @@ package document
 
 import "github.com/crdeval/crdeval/engine/internal/tree"
 
-// Limits bound the documents that are read, and what schemas and violations add to them. A zero field has its default.
+// Limits bound the documents that are read, and what schemas and violations add to them. A field of 0 or less has
+// its default.
 //
 //   - MaxBytes: the size of a document, by default 3 MiB.
 //   - MaxDepth: the nesting of arrays and objects, by default and at most 10,000.

@@ -29,7 +29,7 @@ func ReadYAML(text *Text, l Limits) (*YAML, error) {
 func (y *YAML) JSON() []byte { return y.json }
 
 // At returns the Origin of the value that begins at an offset of JSON, for a value that becomes a document of its own.
-func (y *YAML) At(offset int) Origin { return y.converted.AtOffset(offset) }
+func (y *YAML) At(offset int) *Origin { return y.converted.AtOffset(offset) }
 
 // Range returns where the value of a JSON pointer is in the Text. If there is no such value, it returns the Range of the
 // deepest existing parent, and false.

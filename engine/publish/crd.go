@@ -26,7 +26,8 @@ type CRD struct {
 	Manifest func(context.Context) ([]byte, error)
 }
 
-// NewCRD describes a compiled CRD with a status.
+// NewCRD describes a compiled CRD with a status: that of the CRD in a cluster, or what kubeserver.ReconcileStatus sets. A
+// CRD that is not Established, such as one with the zero status, is missing in the results of Discover.
 func NewCRD(d *engine.Definition, status apiextensionsv1.CustomResourceDefinitionStatus) CRD {
 	return CRD{
 		Name: d.Name(), Group: d.Group(), Names: compiled.Of(d).Desired.Names, Scope: d.Scope(), Revision: d.Revision(),

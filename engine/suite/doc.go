@@ -22,10 +22,8 @@
 //
 // Package mutation changes a CRD and runs its suites again. A change that no test notices shows what the suites do not
 // test. It also counts which defaults, enum values and branches the writes of the tests use.
-//
-// # The files of this package
-//
-// document.go reads YAML with its positions, native.go and openshift.go read the two formats. run.go runs tests,
-// evaluator.go evaluates their writes. expect.go and compare.go compare verdicts with what a test expects. generate.go
-// makes samples.
 package suite
+
+// The files of this package: document.go reads YAML with its positions, native.go and openshift.go read the two formats.
+// run.go runs tests, evaluator.go evaluates their writes. expect.go and compare.go compare verdicts with what a test
+// expects. generate.go makes samples.

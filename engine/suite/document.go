@@ -29,7 +29,7 @@ func (e *Error) Error() string {
 // document is a YAML document of a file.
 type document struct {
 	file   string
-	origin tree.Origin
+	origin *tree.Origin
 	json   []byte
 	errs   []error
 	// inTests counts the errors of tests.

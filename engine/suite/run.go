@@ -350,7 +350,8 @@ func (r *Result) position(line int) string {
 	return fmt.Sprintf("%s:%d: ", r.File, line)
 }
 
-// Text describes what a failed test expected and what happened. Positions are left out if the result has no file.
+// Text describes what a failed test expected and what happened. It is empty for a test that passed. Positions are left
+// out if the result has no file.
 func (r *Result) Text() string {
 	var lines []string
 	if r.Error != "" {

@@ -70,7 +70,8 @@ type storedCheck struct {
 
 // Read returns the suites of a file and the number of its other documents. Suites are documents that have tests or
 // CRDs, and no kind. The file name is the base of relative paths. The error joins an *Error for each error in a suite.
-// A suite lacks the tests with errors. If the error is not in a test, the suite is missing.
+// A suite lacks the tests with errors. If the error is not in a test, the suite is missing. A text without the words
+// tests and crds has no suite: it is not parsed and counts as one document, and CheckSyntax finds its errors.
 func Read(file string, text []byte) (suites []*Suite, others int, err error) {
 	if !bytes.Contains(text, []byte("tests")) && !bytes.Contains(text, []byte("crds")) { // not even a suite with errors
 		return nil, 1, nil

@@ -211,10 +211,22 @@ func TestSyntax(t *testing.T) {
 		"tests: []\n---\n- a\n- {b: 1\n":          "s.yaml:4: did not find expected ',' or '}'",
 		"tests: []\n---\n{a: 1}\n{b: 1}\n":        "s.yaml:4: the document ends before this line: --- begins another one",
 		"# c\n---\ntests: []\nname: a\nname: b\n": `s.yaml:5: key "name" already set in map`,
+		"tests: &a\n- *a\n":                       "s.yaml: yaml: anchor 'a' value contains itself",
 	} {
 		if _, _, err := Read("s.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		}
+	}
+}
+
+// TestNoSuite: a text that cannot have a suite is not parsed, unlike by CheckSyntax.
+func TestNoSuite(t *testing.T) {
+	text := []byte("a: &b\n- *b\n")
+	if suites, others, err := Read("s.yaml", text); len(suites) > 0 || others != 1 || err != nil {
+		t.Error(suites, others, err)
+	}
+	if err := CheckSyntax("s.yaml", text); err == nil || !strings.Contains(err.Error(), "contains itself") {
+		t.Error(err)
 	}
 }
 

@@ -22,11 +22,11 @@
 // Workspace.Classify says what a manifest is: a CRD, an object with or without one, an object of Kubernetes itself.
 //
 // The package does no I/O except reading the file system or the reader of a Source.
-//
-// # The files of this package
+package workspace
+
+// The files of this package:
 //
 //   - sources and folders: source.go, walk.go; what is skipped: skip.go, kustomize.go, placeholder.go
 //   - manifests: split.go, list.go, manifest.go, identity.go; their places: range.go, remote.go
 //   - what a manifest is: class.go, builtin.go
 //   - which CRDs apply: crd.go, choose.go, evaluate.go
-package workspace

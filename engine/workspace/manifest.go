@@ -36,7 +36,7 @@ type Manifest struct {
 
 	crd *CRD // in the manifest; nil: it is of another kind
 
-	origin tree.Origin
+	origin *tree.Origin
 	begin  int         // of the document, or of the one that has the item, in the text
 	whole  tree.Span   // of the document in the text, also for an item
 	list   []tree.Span // the items of a list in JSON that may be invalid
@@ -68,12 +68,12 @@ func part(text *tree.Text, begin, end int, isJSON bool) *Manifest {
 
 // identify sets the identity of the document, or the error.
 func (m *Manifest) identify() {
-	m.Document.Origin = &m.origin
+	m.Document.Origin = m.origin
 	if m.Identity, m.Err = readIdentity(m.Document); m.Err == nil {
 		return
 	}
 	if looksLikeJSON(m.Document.YAML) { // kubectl reports the error of JSON
-		asJSON := engine.Document{JSON: m.Document.YAML, Origin: &m.origin}
+		asJSON := engine.Document{JSON: m.Document.YAML, Origin: m.origin}
 		if _, err := readIdentity(asJSON); err != nil {
 			m.Err = err
 		}

@@ -163,9 +163,9 @@ func (r *reader) unreadable(offset int, message string) {
 }
 
 // failed returns a manifest without content that cannot be read for a reason.
-func failed(origin tree.Origin, begin int, reason engine.Violation) *Manifest {
+func failed(origin *tree.Origin, begin int, reason engine.Violation) *Manifest {
 	m := &Manifest{origin: origin, begin: begin}
-	m.Document = engine.Document{YAML: []byte{}, Origin: &m.origin}
+	m.Document = engine.Document{YAML: []byte{}, Origin: m.origin}
 	reason.Detail, reason.Step = reason.Message, engine.StepDecode
 	m.Err = &engine.Error{
 		Reason: engine.ReasonManifestUnreadable, Message: reason.Message, Position: reason.Position,

@@ -30,8 +30,7 @@ func (b *bodyOrigins) Origin(d call.Document) (*document.Origin, error) {
 		if at < 0 {
 			return nil, nil
 		}
-		o := b.converted.At(at)
-		return &o, nil
+		return b.converted.At(at), nil
 	}
 	text := d.GetJson()
 	if text == nil {
@@ -41,8 +40,7 @@ func (b *bodyOrigins) Origin(d call.Document) (*document.Origin, error) {
 	if at < 0 {
 		return nil, nil
 	}
-	o := b.text.At(at)
-	return &o, nil
+	return b.text.At(at), nil
 }
 
 // Warnings implements call.Origins.

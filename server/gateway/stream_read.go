@@ -184,8 +184,7 @@ func (s *streamReader) item(p piece) (r record, err error) {
 	text := pieceText(p)
 	for _, d := range r.documents() {
 		if at := sliceOffset(p.text, d.GetJson()); at >= 0 {
-			o := text.At(at)
-			s.origins.set(d, streamOrigin{origin: &o})
+			s.origins.set(d, streamOrigin{origin: text.At(at)})
 		}
 	}
 	return r, nil

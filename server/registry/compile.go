@@ -140,7 +140,7 @@ func (r *Registry) compileCandidate(ctx context.Context, c *catalog, s Submissio
 		}
 		j.name, j.definition, j.revision, j.generation = d.Name(), d, revisionOf(d, j.rules), max(1, crd.Generation)
 		j.old, _ = c.crds.Get(j.name)
-		j.report = &Report{Conversion: withoutPositions(convert.Of(d)), Report: &engine.Report{
+		j.report = &Report{Conversion: withoutPositions(convert.ReportOf(d)), Report: &engine.Report{
 			Name: j.name, Group: d.Group(), Kind: d.Kind(), Plural: d.Plural(), Update: j.old != nil, Generation: j.generation,
 			Accepted: true,
 		}}

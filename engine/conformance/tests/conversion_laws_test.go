@@ -35,7 +35,7 @@ func TestLawsOfRandomRules(t *testing.T) {
 			rejected++
 			continue
 		}
-		if found := convert.Of(d).Violations; len(found) > 0 {
+		if found := convert.ReportOf(d).Violations; len(found) > 0 {
 			if rejected++; !strings.Contains(found[0].Message, "the limit of Kubernetes for all annotations") {
 				t.Errorf("case %d, %s: %v\n%s", n, source.Name, found, rules)
 			}

@@ -44,7 +44,7 @@ func TestConversionRules(t *testing.T) {
 			if err != nil || d == nil {
 				t.Fatalf("%+v %v", report, err)
 			}
-			for _, v := range convert.Of(d).Violations {
+			for _, v := range convert.ReportOf(d).Violations {
 				t.Errorf("%d: %v", v.Position.Line, v)
 			}
 			n := testenv.Volume(40)

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Limits bounds documents, the size of their defaults and their violations. A zero field means its default.
+// Limits bounds documents, the size of their defaults and their violations. A field of 0 or less means its default.
 type Limits struct {
 	// MaxBytes bounds the size of a document in bytes. The default is 3 MiB, the body limit of an API server.
 	MaxBytes int

@@ -26,6 +26,7 @@ func TestRejections(t *testing.T) {
 		{"too deep for upstream", strings.Repeat("[", 10001), Limits{}, "invalid character '[' exceeded max depth", Position{1, 10001, 10000}},
 		{"too deep", "[[{}]]", Limits{MaxDepth: 2}, "nesting depth of at least 3 levels exceeds the limit of 2 levels: flatten the document or raise the depth limit", Position{}},
 		{"too large", "[1, 2]", Limits{MaxBytes: 5}, "document size of 6 bytes exceeds the limit of 5 bytes: send a smaller document or raise the size limit", Position{}},
+		{"too large with a negative limit", strings.Repeat(" ", 3<<20) + "1", Limits{MaxBytes: -1}, "document size of 3145729 bytes exceeds the limit of 3145728 bytes: send a smaller document or raise the size limit", Position{}},
 		{"too large by default", strings.Repeat(" ", 3<<20) + "1", Limits{}, "document size of 3145729 bytes exceeds the limit of 3145728 bytes: send a smaller document or raise the size limit", Position{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

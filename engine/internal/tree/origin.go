@@ -17,7 +17,7 @@ type Origin struct {
 }
 
 // At returns the Origin of a document whose text is a part of the Text.
-func (t *Text) At(offset int) Origin { return Origin{text: t, begin: offset} }
+func (t *Text) At(offset int) *Origin { return &Origin{text: t, begin: offset} }
 
 // Text returns the Text.
 func (o *Origin) Text() *Text { return o.text }
@@ -79,10 +79,10 @@ func ConvertJSONPart(t *Text, begin, end int, l Limits) (json []byte, c *Manifes
 	o, json := t.At(begin), t.bytes[begin:end]
 	d := Acquire()
 	defer d.Release()
-	if _, err = d.ParseAt(json, Request, &o, l); err != nil {
+	if _, err = d.ParseAt(json, Request, o, l); err != nil {
 		return nil, nil, err
 	}
-	y := &YAMLSource{text: json, origin: &o, json: json}
+	y := &YAMLSource{text: json, origin: o, json: json}
 	for i := range d.Nodes[1:] {
 		n := &d.Nodes[1+i]
 		y.places = append(y.places, place{key: noKey, value: n.Off})
@@ -117,21 +117,21 @@ func ConvertPart(t *Text, begin, end int, l Limits) (json []byte, c *ManifestTex
 		y, ok = scanOrdinary(src, l)
 	}
 	if ok {
-		json, y.origin = y.json, &o
-	} else if json, y, err = convertManifest(src, &o, l); err != nil {
+		json, y.origin = y.json, o
+	} else if json, y, err = convertManifest(src, o, l); err != nil {
 		return nil, nil, err
 	}
 	return json, &ManifestText{text: t, begin: begin, y: y, json: json}, nil
 }
 
 // At returns the Origin of the value at a path, as a document in JSON.
-func (c *ManifestText) At(path Path) Origin {
-	return Origin{text: c.text, begin: c.begin, from: c, path: path}
+func (c *ManifestText) At(path Path) *Origin {
+	return &Origin{text: c.text, begin: c.begin, from: c, path: path}
 }
 
 // AtOffset returns the Origin of the value that begins at an offset of the JSON, as a document in JSON.
-func (c *ManifestText) AtOffset(offset int) Origin {
-	return Origin{text: c.text, begin: c.begin, from: c, value: offset}
+func (c *ManifestText) AtOffset(offset int) *Origin {
+	return &Origin{text: c.text, begin: c.begin, from: c, value: offset}
 }
 
 // pathAt returns the path of the value that begins at an offset of the JSON.

@@ -23,9 +23,9 @@ func TestRepeatedKeys(t *testing.T) {
 			origin := whole.At(2 * lines)
 			var err error
 			if text[0] == '{' {
-				_, err = d.ParseAt([]byte(text), Request, &origin, Limits{})
+				_, err = d.ParseAt([]byte(text), Request, origin, Limits{})
 			} else {
-				_, _, _, err = d.ConvertYAML([]byte(text), Request, &origin, Limits{})
+				_, _, _, err = d.ConvertYAML([]byte(text), Request, origin, Limits{})
 			}
 			if err != nil {
 				t.Fatalf("%q: %v", text, err)

@@ -45,7 +45,7 @@ func TestEqualKeysInJSON(t *testing.T) {
 				}
 				d, whole := Acquire(), NewText([]byte(sent), Position{})
 				origin := whole.At(0)
-				json, _, root, err := d.ConvertYAML([]byte(sent), Request, &origin, Limits{})
+				json, _, root, err := d.ConvertYAML([]byte(sent), Request, origin, Limits{})
 				if err != nil {
 					t.Fatalf("%q: %v", sent, err)
 				}

@@ -187,7 +187,7 @@ type places struct {
 type placedCRD struct {
 	name     string
 	versions []string
-	origin   tree.Origin
+	origin   *tree.Origin
 }
 
 // placesOf reads the files of a set. Files that cannot be read have no lines.

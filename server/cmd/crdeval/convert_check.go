@@ -204,7 +204,7 @@ func (c *convertCommand) checkRules(ctx context.Context, r *rulesReport, existin
 	var laws []convert.Law
 	d, err := kubeserver.CompileStored(ctx, existing.Manifest, engine.Options{Conversion: r.source.Document})
 	if err == nil {
-		r.take(convert.Of(d))
+		r.take(convert.ReportOf(d))
 		laws, err = convert.Test(ctx, d, c.Objects, c.Seed)
 	}
 	if ctx.Err() != nil {

@@ -90,7 +90,7 @@ func (r *run) group(k uint64) Counts {
 		return n
 	}
 	if m.declared {
-		if d := p.ours.Engine(); convert.Of(d).Accepted {
+		if d := p.ours.Engine(); convert.ReportOf(d).Accepted {
 			h.rules, m.declarer = d, d
 			n.Declared++
 		} else { // the generator knows little of what rules need
