@@ -162,7 +162,11 @@ func writeOf(origins call.Origins, m *crdevalv1.WriteItem) (w engine.Write, type
 			OldDecoded: o.Patch.GetOldObjectDecoded(), Subresource: o.Patch.GetSubresource(),
 			Version: m.GetVersion(), Namespace: m.GetNamespace(), Name: m.GetName(),
 		}
-		if w.Type, err = enumValue("patch.type", o.Patch.GetType(), patchTypes); err != nil {
+		w.Type, err = enumValue("patch.type", o.Patch.GetType(), patchTypes)
+		if err == nil && w.Type == 0 {
+			err = invalid("patch.type", "patch.type is required: PATCH_TYPE_MERGE or PATCH_TYPE_JSON")
+		}
+		if err != nil {
 			return nil, typed, err
 		}
 		if w.Body, err = givenRequired(origins, "patch.patch", o.Patch.GetPatch()); err == nil {

@@ -82,6 +82,16 @@ func TestRuleOfAViolation(t *testing.T) {
 	}
 }
 
+// TestPatchWithoutType: the message has the names of the API.
+func TestPatchWithoutType(t *testing.T) {
+	w := start(t, nil).withGadget()
+	var r crdevalv1.ValidateResponse
+	w.do("POST", toValidate, `{"items":[{"patch":{"patch":{},"oldObject":`+gadget(``)+`}}]}`).into(t, &r)
+	if st := r.GetResults()[0].GetError(); st.GetMessage() != "patch.type is required: PATCH_TYPE_MERGE or PATCH_TYPE_JSON" {
+		t.Errorf("%v", st)
+	}
+}
+
 // TestBadUpdates: what an item can have wrong that makes it an update. The call succeeds, and the item alone fails.
 func TestBadUpdates(t *testing.T) {
 	w := start(t, nil).withGadget()
