@@ -15,8 +15,10 @@
 package crdevaltest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -130,18 +132,10 @@ type Cause struct {
 // Run runs each case as a subtest.
 func (c *CRDs) Run(t *testing.T, cases []Case) {
 	t.Helper()
-	tests := make([]map[string]any, len(cases))
-	for i := range cases {
-		var err error
-		if tests[i], err = cases[i].fields(); err != nil {
-			t.Fatalf("case %q: %v", cases[i].Name, err)
-		}
+	if len(c.files) == 0 {
+		t.Fatal("there are no CRDs: Load reads them")
 	}
-	text, err := json.Marshal(map[string]any{"tests": tests})
-	if err != nil {
-		t.Fatal(err)
-	}
-	suites, _, err := suite.Read(t.Name(), text)
+	s, err := suiteOf(t.Name(), cases)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,9 +143,51 @@ func (c *CRDs) Run(t *testing.T, cases []Case) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	suites[0].Given = c.files
+	s.Given = c.files
 	opened := func(context.Context, []suite.CRDs) (suite.Evaluator, error) { return evaluator, nil }
-	run(t, suites[0], opened, describe)
+	run(t, s, opened, describe)
+}
+
+// suiteOf returns a suite with a test for each case. Each test is a line of the text, so that the line of an error is
+// that of its case.
+func suiteOf(name string, cases []Case) (*suite.Suite, error) {
+	text, named := []byte(`{"tests": [`), map[string]int{}
+	for i := range cases {
+		if first, ok := named[cases[i].Name]; ok {
+			return nil, fmt.Errorf("cases[%d] %q: cases[%d] has the same name", i, cases[i].Name, first)
+		}
+		named[cases[i].Name] = i
+		var test []byte
+		fields, err := cases[i].fields()
+		if err == nil {
+			test, err = json.Marshal(fields)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cases[%d] %q: %w", i, cases[i].Name, err)
+		}
+		text = append(append(append(text, '\n'), test...), ',')
+	}
+	suites, _, err := suite.Read(name, append(bytes.TrimSuffix(text, []byte(",")), "\n]}"...))
+	if err != nil {
+		return nil, ofCases(cases, err)
+	}
+	return suites[0], nil
+}
+
+// ofCases returns the errors of suite.Read with the names of the cases in place of positions.
+func ofCases(cases []Case, err error) error {
+	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // as suite.Read documents
+	if !ok {
+		return err
+	}
+	var all []error
+	for _, err := range joined.Unwrap() {
+		if e, ok := errors.AsType[*suite.Error](err); ok && e.Line > 1 && e.Line-2 < len(cases) {
+			err = fmt.Errorf("cases[%d] %q: %s", e.Line-2, cases[e.Line-2].Name, e.Message)
+		}
+		all = append(all, err)
+	}
+	return errors.Join(all...)
 }
 
 // fields returns the fields of a test in a suite.

@@ -41,12 +41,19 @@ var failing = map[string]struct {
 		"no such field"},
 	"warnings": {cases(Case{Name: "a", Old: cronTab, InvalidOld: true, Patch: "{}", Warnings: []string{"w"}}),
 		"a warning that contains"},
-	"validation": {cases(Case{Name: "a", Object: cronTab, FieldValidation: "none"}), "strict or warn or ignore"},
-	"duplicates": {cases(Case{Name: "a", Object: cronTab}, Case{Name: "a", Object: cronTab}), "duplicate name"},
+	"validation": {cases(Case{Name: "a", Object: cronTab, FieldValidation: "none"}),
+		"cases[0] \"a\": fieldValidation must be strict or warn or ignore"},
+	"duplicates": {cases(Case{Name: "a", Object: cronTab}, Case{Name: "a", Object: cronTab}), `cases[1] "a": cases[0] has the same name`},
+	"invalid cases": {cases(Case{Name: "a", Object: cronTab}, Case{Name: "b"}, Case{Object: cronTab}, Case{Name: "c", Object: 1}),
+		"cases[1] \"b\": the test has no object and no patch\n" +
+			"cases[2] \"\": the test has no name\n" +
+			"cases[3] \"c\": object must be a mapping"},
+	"empty CRDs": {func(t *testing.T) { new(crdevaltest.CRDs).Run(t, []Case{{Name: "a", Object: cronTab}}) },
+		"there are no CRDs: Load reads them"},
 	"cause": {cases(Case{Name: "a", Object: cronTab, MoreCauses: true,
 		Causes: []crdevaltest.Cause{{Type: "FieldValueRequired", Matches: regexp.MustCompile("x")}}}), "that matches x"},
 	"subresource": {cases(Case{Name: "a", Object: cronTab, Subresource: "status"}), "is an update"},
-	"text":        {cases(Case{Name: "a", Object: "{"}), `case "a": object: `},
+	"text":        {cases(Case{Name: "a", Object: "{"}), `cases[0] "a": object: `},
 }
 
 func cases(list ...Case) func(*testing.T) {
