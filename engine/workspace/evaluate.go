@@ -28,15 +28,21 @@ func (a *Answer) Files() string {
 	return strings.Join(names, ", ")
 }
 
-// RejectedCRDError is the error of an object whose CRD is rejected or cannot be read.
+// RejectedCRDError is the error of an object whose CRD is rejected, or could not be checked.
 type RejectedCRDError struct {
 	CRD    *CRD
 	Reason string
+	// Unchecked reports whether there is no verdict on the CRD.
+	Unchecked bool
 }
 
 // Error names the CRD and its file.
 func (e *RejectedCRDError) Error() string {
-	return fmt.Sprintf("its CRD %s in %s is rejected: %s", e.CRD.Name, e.CRD.File, e.Reason)
+	verdict := "is rejected"
+	if e.Unchecked {
+		verdict = "could not be checked"
+	}
+	return fmt.Sprintf("its CRD %s in %s %s: %s", e.CRD.Name, e.CRD.File, verdict, e.Reason)
 }
 
 // WithoutCRDError is the error of a custom resource whose kind has no CRD in the workspace.
@@ -70,7 +76,7 @@ func (w *Workspace) Candidates(ctx context.Context, apiVersion, kind, file strin
 			compiled := w.Compile(ctx, c)
 			switch key := compiled.key(c); {
 			case !compiled.Accepted:
-				err = cmp.Or(err, error(&RejectedCRDError{c, compiled.reason()}))
+				err = cmp.Or(err, error(&RejectedCRDError{c, compiled.reason(), compiled.Err != nil}))
 			case !slices.Contains(seen, key):
 				seen, list = append(seen, key), append(list, c)
 			}

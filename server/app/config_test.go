@@ -122,7 +122,7 @@ func TestFilesThatAreWrong(t *testing.T) {
 		"not in the enum":  {"# a store\nstore: consul\n", "crdeval.yaml:2 sets store)"},
 		"itself":           {"config: other.yaml\n", "unknown setting \"config\""},
 		"a duplicate key":  {"data-dir: x\ndata-dir: y\n", "crdeval.yaml:2: data-dir is set twice"},
-		"no address":       {"http-address: ''\n", "--http-address: an address is required, or 'off' ("},
+		"no address":       {"http-address: ''\n", "--http-address is empty: give a value, or leave it out ("},
 		"a list":           {"data-dir: [a, b]\n", "crdeval.yaml:1: data-dir must be a single value"},
 		"a list of lists":  {"grpc-address: [[x]]\n", "crdeval.yaml:1: grpc-address must be a value or a list of values"},
 	} {
@@ -176,9 +176,9 @@ func TestAllErrorsAtOnce(t *testing.T) {
 			t.Errorf("no word of %s in %v", want, err)
 		}
 	}
-	c.EtcdEndpoints, c.CRDs, c.CRDsCatalog = []string{"http://a:1"}, []string{""}, "No Label"
+	c.EtcdEndpoints, c.CRDsCatalog = []string{"http://a:1"}, "No Label"
 	err = c.Validate()
-	for _, want := range []string{"--etcd-endpoints: needs --store=etcd, but the store is memory", "--crds: a directory name is empty", "--crds-catalog: \"No Label\""} {
+	for _, want := range []string{"--etcd-endpoints: needs --store=etcd, but the store is memory", "--crds-catalog: \"No Label\""} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no word of %s in %v", want, err)
 		}

@@ -39,19 +39,12 @@ func Defaults(flags ...string) (Config, error) {
 	return Parse(flags, func(string) (string, bool) { return "", false })
 }
 
-// Load reads the file of --config. It rejects flags with an empty text, as from a variable that is not set. Otherwise,
-// --auth-token-file "$TOKENS" could start a server for everybody.
+// Load reads the file of --config.
 func (c *Config) Load(set *settings.Set) error {
-	var errs []error
-	for _, o := range set.Settings {
-		if o.IsFlag() && o.IsEmpty() {
-			errs = append(errs, fmt.Errorf("--%s is empty: give a value, or leave the flag out", o.Name))
-		}
+	if c.Config == "" {
+		return nil
 	}
-	if c.Config != "" {
-		errs = append(errs, set.ReadFile(c.Config))
-	}
-	return errors.Join(errs...)
+	return set.ReadFile(c.Config)
 }
 
 // WarnOfEnvironment logs a warning for each variable of environ (see os.Environ) that looks like a setting and is not.

@@ -67,6 +67,7 @@ underscores), and a key of a YAML file (` + "`--config FILE`" + `):
     printf 'grpc-address: [":9090"]\ncache-bytes: 1GiB\n' > crdeval.yaml && crdeval serve --config crdeval.yaml
 
 - If a setting has several values, a flag takes precedence over an environment variable, and a variable over the file.
+- Empty flags and empty values in the file are errors. An empty variable is ignored.
 - Unknown flags, unknown keys and invalid or contradicting settings are errors. The server reports all invalid settings together.
 - The server logs a warning for unknown variables that start with ` + "`CRDEVAL_`" + `.
 - Lists have comma-separated values. Their flags can also be repeated.

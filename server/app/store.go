@@ -39,11 +39,6 @@ func (c *Config) checkStore(wrong func(flag, format string, args ...any)) {
 			}
 		}
 	}
-	for _, dir := range c.CRDs {
-		if dir == "" {
-			wrong("crds", "a directory name is empty")
-		}
-	}
 	if problems := validation.IsDNS1123Label(c.CRDsCatalog); len(problems) > 0 {
 		wrong("crds-catalog", "%q is not a DNS-1123 label: %s", c.CRDsCatalog, problems[0])
 	}

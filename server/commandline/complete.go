@@ -1,8 +1,6 @@
 package commandline
 
 import (
-	"slices"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -43,7 +41,7 @@ func registerCompletions(root *cobra.Command) {
 
 // completionOf returns the function that completes the value of a flag.
 func completionOf(o *settings.Setting) cobra.CompletionFunc {
-	values, directive := slices.DeleteFunc(slices.Clone(o.Enum), func(v string) bool { return v == "" }), cobra.ShellCompDirectiveNoFileComp
+	values, directive := o.Enum, cobra.ShellCompDirectiveNoFileComp
 	switch {
 	case o.Enum != nil:
 	case o.Extensions != nil:

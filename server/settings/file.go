@@ -101,7 +101,7 @@ func (o *Setting) SetNode(file string, n *yaml.Node, edit func(string) string) {
 		texts = o.split(n.Value)
 	}
 	for i := range texts {
-		if edit != nil {
+		if edit != nil && texts[i] != "" {
 			texts[i] = edit(texts[i])
 		}
 	}

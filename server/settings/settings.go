@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,8 +22,9 @@ import (
 // all of them. Their settings have the default.
 //
 // Each exported field is a setting, or an argument if it has the tag arg. Fields of embedded structs are fields of the
-// struct. The type of a field is string, *string, bool, int, int32, uint64, float64, time.Duration, []string,
-// map[string]string, or implements encoding.TextUnmarshaler. Fields can have these tags:
+// struct. The type of a field is string, bool, int, int32, uint64, float64, time.Duration, []string, map[string]string,
+// or implements encoding.TextUnmarshaler. An empty flag, argument or value in a file is an error, because it often comes
+// from a variable that is not set. An empty environment variable sets nothing. Fields can have these tags:
 //
 //	name         the name of the flag. Default: the name of the field in lower case, with hyphens.
 //	short        a letter for the flag
@@ -31,7 +33,7 @@ import (
 //	ext          comma-separated extensions of the files that shells complete
 //	default      the value without a flag
 //	alone        the value of the flag without a value
-//	enum         comma-separated accepted values. An empty one permits an empty value.
+//	enum         comma-separated accepted values
 //	sep          none: the items of a list are not separated with commas. The flag can be repeated.
 //	group        the heading in the help. An embedded struct can have it for its fields.
 //	env          -: no environment variable
@@ -208,9 +210,6 @@ func (o *Setting) IsDefault() bool { return o.origin == fromDefault }
 // IsInFile reports whether a file has set the setting.
 func (o *Setting) IsInFile() bool { return o.origin == fromFile }
 
-// IsEmpty reports whether the value is an empty text.
-func (o *Setting) IsEmpty() bool { return o.field.Kind() == reflect.String && o.field.Len() == 0 }
-
 // IsBool reports whether the value is true or false.
 func (o *Setting) IsBool() bool { return o.field.Kind() == reflect.Bool }
 
@@ -227,6 +226,8 @@ func (s *Set) ReadArguments(words []string) (rest []string, err error) {
 		case len(words) == 0 && !a.Optional:
 			return nil, fmt.Errorf("the argument %s is missing: %s", a.Name, lower(a.Help))
 		case len(words) == 0:
+		case words[0] == "", isList && slices.Contains(words, ""):
+			return nil, fmt.Errorf("the argument %s is empty: %s", a.Name, lower(a.Help))
 		case isList:
 			a.field.Set(reflect.ValueOf(words))
 			words = nil
@@ -255,11 +256,11 @@ func (a *Argument) Usage() string {
 	return usage
 }
 
-// ReadEnvironment sets settings that no flag has set to the values of environment variables. lookup is like
-// os.LookupEnv.
+// ReadEnvironment sets settings that no flag has set to the values of environment variables that are not empty. lookup
+// is like os.LookupEnv.
 func (s *Set) ReadEnvironment(lookup func(string) (string, bool)) {
 	for _, o := range s.Settings {
-		if text, ok := lookup(o.Variable); ok && o.Variable != "" {
+		if text, _ := lookup(o.Variable); text != "" && o.Variable != "" {
 			o.take(fromVariable, o.Variable, o.split(text))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,10 +22,9 @@ type all struct {
 
 	Text    string
 	Shape   string `short:"s" default:"round" enum:"round,square"`
-	Side    string `enum:",left,right"`
-	Patch   *string
-	Quiet   bool `short:"q"`
-	Count   int  `default:"7"`
+	Side    string `enum:"left,right"`
+	Quiet   bool   `short:"q"`
+	Count   int    `default:"7"`
 	Depth   int32
 	Seed    uint64
 	Score   float64
@@ -73,7 +73,6 @@ func read(t *testing.T, flags []string, variables map[string]string, file string
 
 // TestSources sets each setting by a flag, a variable and a file, to the same value.
 func TestSources(t *testing.T) {
-	patch := "{}"
 	for name, tc := range map[string]struct {
 		text string
 		want func(*all)
@@ -81,7 +80,6 @@ func TestSources(t *testing.T) {
 		"text":     {"a,b", func(a *all) { a.Text = "a,b" }},
 		"shape":    {"square", func(a *all) { a.Shape = "square" }},
 		"side":     {"left", func(a *all) { a.Side = "left" }},
-		"patch":    {"{}", func(a *all) { a.Patch = &patch }},
 		"quiet":    {"true", func(a *all) { a.Quiet = true }},
 		"count":    {"-3", func(a *all) { a.Count = -3 }},
 		"depth":    {"9", func(a *all) { a.Depth = 9 }},
@@ -141,8 +139,8 @@ func TestLists(t *testing.T) {
 	if got := fmt.Sprint(a.Names, a.Paths, a.Hosts, a.Quiet, a.Shape, a.Tries, err); got != "[a b c] [x y] map[a:1 b:2] truesquare1000 <nil>" {
 		t.Error(got)
 	}
-	a, _, err = read(t, []string{"--names="}, nil, "paths: ['a,b', c]\nhosts: [a=1]\nnames: [x]\n")
-	if got := fmt.Sprint(a.Names, a.Paths, a.Hosts, err); got != "[] [a,b c] map[a:1] <nil>" {
+	a, _, err = read(t, nil, map[string]string{"T_NAMES": ""}, "paths: ['a,b', c]\nhosts: [a=1]\nnames: [x]\n")
+	if got := fmt.Sprint(a.Names, a.Paths, a.Hosts, err); got != "[x] [a,b c] map[a:1] <nil>" {
 		t.Error(got)
 	}
 }
@@ -163,6 +161,25 @@ func TestErrors(t *testing.T) {
 		"FILE:5: paths must be a value or a list of values", "FILE:6: count must be a value", "FILE:7: text must be a single value",
 		"FILE:9: quiet is set twice", `FILE:10: unknown setting "secret": there is no such flag`,
 	}
+	if err == nil || err.Error() != strings.Join(want, "\n") {
+		t.Errorf("got\n%v\nwant\n%s", err, strings.Join(want, "\n"))
+	}
+	var defaults all
+	Declare(&defaults, "")
+	if !reflect.DeepEqual(a, defaults) {
+		t.Errorf("%+v, want the defaults %+v", a, defaults)
+	}
+}
+
+// TestEmpty tests that empty values are errors, except in variables.
+func TestEmpty(t *testing.T) {
+	flags := []string{"--text=", "--paths", "", "--names=a,,b", "--count=", "--level=", "--quiet="}
+	a, _, err := read(t, flags,
+		map[string]string{"T_SHAPE": "", "T_DEPTH": ""}, "side: ''\nmore: x\nhosts: ''\nother: [\"\"]\n")
+	const empty = " is empty: give a value, or leave it out"
+	want := []string{"--text" + empty, "--paths" + empty, "--names" + empty, "--count" + empty, "--level" + empty,
+		"--quiet" + empty, "--side" + empty + " (FILE:1 sets side)", "--hosts" + empty + " (FILE:3 sets hosts)",
+		`FILE:2: unknown setting "more": there is no such flag`, "FILE:4: other must be a single value"}
 	if err == nil || err.Error() != strings.Join(want, "\n") {
 		t.Errorf("got\n%v\nwant\n%s", err, strings.Join(want, "\n"))
 	}
@@ -196,10 +213,11 @@ func TestArguments(t *testing.T) {
 		{"pull", "pull [] [] <nil>"},
 		{"list a b", "list [a b] [] <nil>"},
 		{"", " [] [] the argument ACTION is missing: what to do"},
+		{"list a  b", "list [] [] the argument FILE is empty: files to read"},
 		{"pul", ` [] [] ACTION: "pul" is not pull or list`},
 	} {
 		var a all
-		rest, err := Declare(&a, "").ReadArguments(strings.Fields(tc.words))
+		rest, err := Declare(&a, "").ReadArguments(slices.DeleteFunc(strings.Split(tc.words, " "), func(string) bool { return tc.words == "" }))
 		if got := fmt.Sprint(a.Action, " ", a.Files, " ", rest, " ", err); got != tc.want {
 			t.Errorf("%q: %s, want %s", tc.words, got, tc.want)
 		}

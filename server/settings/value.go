@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +17,7 @@ import (
 func (o *Setting) Set(text string) error {
 	for _, other := range o.set.Settings {
 		if text == "--"+other.Name || other.Short != "" && text == "-"+other.Short {
-			o.fail(fmt.Errorf("has no value: %s is a flag", text))
+			o.fail(" has no value: " + text + " is a flag")
 			return nil
 		}
 	}
@@ -29,27 +30,19 @@ func (o *Setting) String() string {
 	if o.origin == fromDefault {
 		return o.Default
 	}
-	v := o.field
-	if v.Kind() == reflect.Pointer {
-		if v.IsNil() {
-			return ""
-		}
-		v = v.Elem()
-	}
-	return fmt.Sprint(v.Interface())
+	return fmt.Sprint(o.field.Interface())
 }
 
 // Type implements pflag.Value: it returns what the help shows as the value. pflag shows nothing for bool.
 func (o *Setting) Type() string {
 	const maxShown = 16 // letters of an enum
-	values := slices.DeleteFunc(slices.Clone(o.Enum), func(v string) bool { return v == "" })
-	switch {
+	switch values := strings.Join(o.Enum, "|"); {
 	case o.IsBool():
 		return "bool"
 	case o.Placeholder != "":
 		return o.Placeholder
-	case len(values) > 0 && len(strings.Join(values, "|")) <= maxShown:
-		return strings.Join(values, "|")
+	case values != "" && len(values) <= maxShown:
+		return values
 	case o.field.Type() == durationType:
 		return "DURATION"
 	case o.field.CanInt() || o.field.CanUint() || o.field.CanFloat():
@@ -66,11 +59,8 @@ func (o *Setting) GetSlice() []string {
 
 // split returns the values in a text: the items of a list, or one.
 func (o *Setting) split(text string) []string {
-	switch {
-	case !o.IsList() || !o.separated:
+	if !o.IsList() || !o.separated {
 		return []string{text}
-	case text == "":
-		return nil
 	}
 	return strings.Split(text, ",")
 }
@@ -83,18 +73,16 @@ func (o *Setting) take(from origin, place string, texts []string) {
 	}
 	again := from == fromFlag && o.origin == fromFlag
 	o.origin, o.place = from, place
-	if err := o.assign(texts, again); err != nil {
-		o.fail(err)
+	if slices.Contains(texts, "") {
+		o.fail(" is empty: give a value, or leave it out")
+	} else if err := o.assign(texts, again); err != nil {
+		o.fail(": " + err.Error())
 	}
 }
 
-// fail adds an error of the value.
-func (o *Setting) fail(err error) {
-	separator := ": "
-	if strings.HasPrefix(err.Error(), "has no value") {
-		separator = " "
-	}
-	o.set.errs = append(o.set.errs, fmt.Errorf("--%s%s%w", o.Name, separator, err))
+// fail adds an error of the value. problem continues the name of the flag.
+func (o *Setting) fail(problem string) {
+	o.set.errs = append(o.set.errs, errors.New("--"+o.Name+problem))
 }
 
 // assign parses texts and sets the field. After an error, the field is unchanged.
@@ -118,8 +106,6 @@ func (o *Setting) assign(texts []string, appends bool) error {
 			all[key] = value
 		}
 		v.Set(reflect.ValueOf(all))
-	case reflect.Pointer:
-		v.Set(reflect.ValueOf(&texts[0]))
 	default:
 		value := reflect.New(v.Type()).Elem()
 		err := parse(value, texts[0])
@@ -187,20 +173,23 @@ func (o *Setting) Accepted() string { return oneOf(o.Enum) }
 
 // oneOf lists the values of an enum: a, b or c.
 func oneOf(enum []string) string {
-	values := slices.DeleteFunc(slices.Clone(enum), func(v string) bool { return v == "" })
-	if len(values) == 1 {
-		return values[0]
+	if len(enum) == 1 {
+		return enum[0]
 	}
-	last := len(values) - 1
-	return strings.Join(values[:last], ", ") + " or " + values[last]
+	last := len(enum) - 1
+	return strings.Join(enum[:last], ", ") + " or " + enum[last]
 }
 
 func contains(enum []string, text string) bool { return slices.Contains(enum, text) }
 
-// lower returns a sentence as the continuation of another.
+// capitals matches a text that begins with a word in capitals.
+var capitals = regexp.MustCompile(`^[A-Z]{2}`)
+
+// lower returns a sentence as the continuation of another. A first word in capitals, such as TYPE, is unchanged.
 func lower(sentence string) string {
-	if sentence == "" {
-		return ""
+	sentence = strings.TrimSuffix(sentence, ".")
+	if capitals.MatchString(sentence) || sentence == "" {
+		return sentence
 	}
-	return strings.TrimSuffix(strings.ToLower(sentence[:1])+sentence[1:], ".")
+	return strings.ToLower(sentence[:1]) + sentence[1:]
 }

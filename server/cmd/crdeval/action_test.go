@@ -95,13 +95,14 @@ func TestHooks(t *testing.T) {
 		if program != "crdeval" || hook.Language != "golang" || !hook.RequireSerial {
 			t.Errorf("%+v", hook)
 		}
-		for _, files := range []string{"admit-crd.yaml admit-old.yaml", "admit-rejected-crd.yaml", "absent.yaml"} {
+		for _, files := range []string{"admit-crd.yaml admit-old.yaml", "admit-rejected-crd.yaml", "absent.yaml", "admit-old.yaml"} {
 			code, _, _ := invoke(t, "", append(strings.Fields(arguments), strings.Fields(files)...)...)
 			codes[hook.ID] = append(codes[hook.ID], code)
 		}
 	}
 	want := map[string][]int{
-		"crdeval-admit": {exitRejected, exitRejected, exitError}, "crdeval-check": {0, exitRejected, exitError},
+		"crdeval-admit": {exitRejected, exitRejected, exitError, exitRejected},
+		"crdeval-check": {0, exitRejected, exitError, 0}, // the last file has no CRD
 	}
 	if !reflect.DeepEqual(codes, want) {
 		t.Errorf("the exit codes are %v", codes)

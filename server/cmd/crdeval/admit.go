@@ -22,14 +22,13 @@ type admitCommand struct {
 	Base string `env:"-" help:"Evaluate only the files that changed since the merge base of HEAD and this commit, such as origin/main. If a CRD changed, evaluate all files. Objects and CRDs that existed before are checked as updates. Needs --repository." placeholder:"COMMIT"`
 
 	AllowMissingCRDs bool `name:"allow-missing-crds" help:"Count objects without a CRD, but do not treat them as errors."`
-	AllowEmpty       bool `help:"Exit with 0 if nothing is evaluated, for example in a hook that gets only templates."`
 
-	Namespace       string  `short:"n" placeholder:"NAME" default:"default" help:"Namespace of objects without one."`
-	Subresource     string  `help:"Update a subresource: status, or scale (the files contain autoscaling/v1 Scales). Needs --old or a patch." placeholder:"NAME" enum:",status,scale"`
-	Patch           *string `short:"p" help:"Patch the objects of the files with this JSON or YAML patch." placeholder:"PATCH"`
-	PatchFile       string  `help:"Patch the objects of the files with the patch in this file." placeholder:"FILE"`
-	Type            string  `default:"merge" enum:"merge,json" help:"Type of the patch: merge (RFC 7386) or json (RFC 6902)."`
-	FieldValidation string  `default:"strict" enum:"strict,warn,ignore" help:"Handling of unknown and duplicate fields: strict (reject, the default of kubectl), warn (the default of API servers), ignore."`
+	Namespace       string `short:"n" placeholder:"NAME" default:"default" help:"Namespace of objects without one."`
+	Subresource     string `help:"Update a subresource: status, or scale (the files contain autoscaling/v1 Scales). Needs --old or a patch." placeholder:"NAME" enum:"status,scale"`
+	Patch           string `short:"p" help:"Patch the objects of the files with this JSON or YAML patch." placeholder:"PATCH"`
+	PatchFile       string `help:"Patch the objects of the files with the patch in this file." placeholder:"FILE"`
+	Type            string `default:"merge" enum:"merge,json" help:"Type of the patch: merge (RFC 7386) or json (RFC 6902)."`
+	FieldValidation string `default:"strict" enum:"strict,warn,ignore" help:"Handling of unknown and duplicate fields: strict (reject, the default of kubectl), warn (the default of API servers), ignore."`
 
 	Output        string `short:"o" placeholder:"FORMAT" default:"text" enum:"text,json,junit,sarif,github,yaml,stored,table,wide" help:"text; json: a line for each object; junit: a test case for each object; sarif: a SARIF 2.1.0 log; github: GitHub Actions annotations; yaml: the objects as the API server returns them; stored: as it stores them; table, wide: like kubectl get."`
 	Explain       bool   `help:"Also print defaulted fields, ratcheted violations, and the values in rules that failed."`
@@ -76,7 +75,7 @@ func (c *admitCommand) Validate() error {
 		return errStdinTwice
 	case c.readsStdin(c.Files, c.CRDs, c.Old, []string{c.PatchFile}):
 		return errWatchStdin
-	case c.Patch != nil && c.PatchFile != "":
+	case c.Patch != "" && c.PatchFile != "":
 		return errors.New("--patch and --patch-file cannot be used together")
 	case c.patching() && len(c.Old) > 0:
 		return errors.New("--old cannot be used with a patch: the patch applies to the objects of the files")
@@ -96,8 +95,6 @@ func (c *admitCommand) Validate() error {
 		return errors.New("--field-selector needs -o yaml, stored, table or wide")
 	case c.Output != "table" && c.Output != "wide" && (c.NoHeaders || c.Now != ""):
 		return errors.New("--no-headers and --now need -o table or wide")
-	case c.Namespace == "":
-		return errors.New("--namespace is empty: leave it out for the namespace default, or name one")
 	case c.ItemTimeout <= 0:
 		return errors.New("--item-timeout must be more than 0")
 	}
@@ -132,15 +129,15 @@ func (c *admitCommand) reader(env environment) (input.Reader, error) {
 	return files, err
 }
 
-func (c *admitCommand) patching() bool { return c.Patch != nil || c.PatchFile != "" }
+func (c *admitCommand) patching() bool { return c.Patch != "" || c.PatchFile != "" }
 
 func (c *admitCommand) printer(ctx context.Context, env environment, a *admission) printer {
 	p := newPrinter(env.stdout, c.Output, "admit", c, (*tally).writesSummary)
 	if c.Output == "text" {
-		p = &textPrinter{w: env.stdout, command: c}
+		p = &textPrinter{w: env.stdout, command: c, quiet: c.Quiet || c.Repository}
 	}
 	if p == nil {
-		messages := &textPrinter{w: env.stderr, command: c}
+		messages := &textPrinter{w: env.stderr, command: c, quiet: true}
 		p = &objectsPrinter{ctx: ctx, a: a, w: env.stdout, messages: messages, command: c}
 	}
 	return withSummary(p, c.Summary, "admit", c, (*tally).writesSummary)

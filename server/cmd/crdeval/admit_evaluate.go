@@ -202,7 +202,7 @@ func (a *admission) finish(o *outcome) {
 			APIVersion: w.apiVersion, Kind: w.kind, Similar: similar, SimilarGroup: group})
 	case engine.ReasonOf(err) == engine.ReasonVersionNotFound, engine.ReasonOf(err) == engine.ReasonVersionNotServed:
 		o.answers = nil
-		o.fail(workspace.ClassWithoutCRD, err)
+		o.fail(workspace.ClassObject, err) // with the position of the version
 	case err == nil && a.command.Repository:
 		if skip := w.SkipRejected(o.answers[0].Verdict); skip.Kind != "" {
 			o.answers = nil

@@ -28,12 +28,12 @@ type objectsPrinter struct {
 
 func (p *objectsPrinter) crd(j *crdReport) error { return p.messages.crd(j) }
 
+// object prints the warnings of an admitted object, and everything about another one.
 func (p *objectsPrinter) object(o *outcome) error {
-	if !o.allowed() {
-		return p.messages.object(o)
+	if o.allowed() {
+		p.admitted = append(p.admitted, o)
 	}
-	p.admitted = append(p.admitted, o)
-	return nil
+	return p.messages.object(o)
 }
 
 func (p *objectsPrinter) close(t *tally) (err error) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/baseline"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/input"
+	"github.com/crdeval/crdeval/server/cmd/crdeval/terminal"
 )
 
 // write is a create, update or patch request for an object.
@@ -31,12 +33,16 @@ type writer struct {
 	base     *baseline.Changes                      // nil without --base
 	patch    *engine.Patch                          // without the old object, nil without a patch
 
+	old        []*workspace.Manifest // the objects of --old, in their order
 	unreadable []*workspace.Manifest // documents of --old
+	updated    map[baseline.Key]bool // the objects of --old that writes are about
+	created    map[groupKind]bool    // the kinds of writes without an old object
 }
 
 // newWriter reads the objects of --old and the patch. It ignores objects without a name.
 func newWriter(ctx context.Context, c *admitCommand, files input.Reader) (*writer, error) {
-	w := &writer{command: c, existing: map[baseline.Key][]*workspace.Manifest{}}
+	w := &writer{command: c, existing: map[baseline.Key][]*workspace.Manifest{},
+		updated: map[baseline.Key]bool{}, created: map[groupKind]bool{}}
 	list, err := input.Manifests(files.Files(ctx, c.Old...))
 	if err != nil {
 		return nil, err
@@ -44,7 +50,7 @@ func newWriter(ctx context.Context, c *admitCommand, files input.Reader) (*write
 	for _, m := range list {
 		switch lookup := w.lookupKey(&m.Identity); {
 		case lookup.Name != "" && m.AsCRD() == nil:
-			w.existing[lookup] = append(w.existing[lookup], m)
+			w.existing[lookup], w.old = append(w.existing[lookup], m), append(w.old, m)
 		case m.Err != nil:
 			w.unreadable = append(w.unreadable, m)
 		}
@@ -52,11 +58,14 @@ func newWriter(ctx context.Context, c *admitCommand, files input.Reader) (*write
 	if !c.patching() {
 		return w, nil
 	}
-	var text []byte
-	if c.Patch != nil {
-		text = []byte(*c.Patch)
-	} else if text, err = files.ReadFile(ctx, c.PatchFile); err != nil {
-		return nil, fmt.Errorf("%s: %w", c.PatchFile, err)
+	text := []byte(c.Patch)
+	if c.PatchFile != "" {
+		if text, err = files.ReadFile(ctx, c.PatchFile); err != nil {
+			return nil, fmt.Errorf("--patch-file: %s: %w", c.PatchFile, err)
+		}
+	}
+	if len(workspace.Parse(workspace.Source{}, text, 0).Manifests) == 0 {
+		return nil, fmt.Errorf("%s: the patch is empty", cmp.Or(c.PatchFile, "--patch"))
 	}
 	w.patch = &engine.Patch{Type: patchTypes[c.Type], Body: engine.YAML(text)}
 	return w, nil
@@ -80,7 +89,11 @@ func (w *writer) write(m *workspace.Manifest) *write {
 		return out
 	}
 	scale := w.command.Subresource == "scale"
-	old := w.existing[w.lookupKey(&m.Identity)]
+	key := w.lookupKey(&m.Identity)
+	old := w.existing[key]
+	if w.updated[key] = len(old) > 0; len(old) == 0 && m.Name != "" {
+		w.created[kindOf(m)] = true
+	}
 	if len(old) > 1 && !scale {
 		if old = sameFile(old, m); len(old) != 1 {
 			out.err = fmt.Errorf("duplicate object: %s is in several files of --old, but not in exactly one whose path ends with %s",
@@ -101,6 +114,40 @@ func (w *writer) write(m *workspace.Manifest) *write {
 		out.err = fmt.Errorf("--old has no object of its kind, namespace and name, so there is no %s to update", w.command.Subresource)
 	}
 	return out
+}
+
+// unmatched returns the objects of --old that no write is about, if an object of their kind is created. One of the names
+// is probably wrong.
+func (w *writer) unmatched() (list []*workspace.Manifest) {
+	for _, m := range w.old {
+		if w.created[kindOf(m)] && !w.updated[w.lookupKey(&m.Identity)] {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// maxUnmatched bounds the warnings about objects of --old that no write is about.
+const maxUnmatched = 5
+
+// warn prints warnings about the objects of --old.
+func (w *writer) warn(out io.Writer) {
+	for _, m := range w.unreadable {
+		fmt.Fprintf(out, "warning: %s: --old: the document cannot be read, so writes of its objects are creations: %s\n",
+			failurePlace(m, m.Err), terminal.OneLine(m.Err.Error()))
+	}
+	if len(w.command.Old) > 0 && len(w.old) == 0 {
+		fmt.Fprintf(out, "warning: --old %s has no object with a name: all writes are creations\n",
+			terminal.OneLine(strings.Join(w.command.Old, ", ")))
+	}
+	list := w.unmatched()
+	for _, m := range list[:min(len(list), maxUnmatched)] {
+		fmt.Fprintf(out, "warning: %s: --old: no object of the files has the kind, namespace and name of %s, "+
+			"and another %s is created\n", errorPlace(m, m.Line(), 0), titleOf(m), terminal.OneLine(m.Kind))
+	}
+	if more := len(list) - maxUnmatched; more > 0 {
+		fmt.Fprintf(out, "warning: --old: the same applies to %d more\n", more)
+	}
 }
 
 // create makes the write a creation, with a warning why the old object, or the document that may be it, cannot be used.

@@ -117,7 +117,7 @@ func TestAdmitRepository(t *testing.T) {
 		{"-R directories", 0, []string{"Kite a: allowed"}},
 		{"--skip-other-kinds . --old kite.yaml --old none", 0, []string{"kite.yaml: Kite a: allowed as an update\n"}},
 		{"-p {spec:{size:many}} kite.yaml", exitRejected, []string{"rejected as a patch"}},
-		{"--patch= kite.yaml", exitRejected, []string{"rejected as a patch"}},
+		{"--patch=null kite.yaml", exitError, []string{"--patch: the patch is empty\n"}},
 		{"cm.yaml below/kite.yaml", exitRejected, []string{"1 object: 0 allowed, 1 rejected\n"}},
 		{"-o yaml kite.yaml --old kite.yaml", 0, []string{"  name: a\n  namespace: default\nspec:"}},
 	} {

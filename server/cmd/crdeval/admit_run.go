@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/rules"
@@ -57,7 +56,7 @@ func (c *admitCommand) admit(ctx context.Context, env environment) error {
 		a.workspace.Compiler = func(ctx context.Context, crd *workspace.CRD) *workspace.Compiled {
 			return crd.Compile(ctx, a.base.CompileOptions(crd, a.workspace.Options))
 		}
-		a.total.needsObjects = false // the changes may have no object
+		a.total.allowEmpty = true // the changes may have no object
 	}
 	w, err := newWriter(ctx, c, files)
 	if err != nil {
@@ -72,14 +71,7 @@ func (c *admitCommand) admit(ctx context.Context, env environment) error {
 		_, err := fmt.Fprintf(env.stdout, "no manifest changed since %s\n", a.base.Commit)
 		return err
 	}
-	for _, m := range w.unreadable {
-		fmt.Fprintf(env.stderr, "warning: %s: --old: the document cannot be read, so writes of its objects are creations: %s\n",
-			failurePlace(m, m.Err), terminal.OneLine(m.Err.Error()))
-	}
-	if len(c.Old) > 0 && len(w.existing) == 0 {
-		fmt.Fprintf(env.stderr, "warning: --old %s has no object with a name: all writes are creations\n",
-			terminal.OneLine(strings.Join(c.Old, ", ")))
-	}
+	w.warn(env.stderr)
 	meter := terminal.NewMeter(c.Progress, terminal.Unescaped(env.stderr), len(a.writes))
 	env.stdout = meter.Above(env.stdout)
 	out := c.printer(ctx, env, a)
@@ -226,17 +218,25 @@ func (a *admission) addCRD(m *workspace.Manifest) bool {
 func (a *admission) reports(ctx context.Context) func(yield func(*crdReport) bool) {
 	return func(yield func(*crdReport) bool) {
 		for j := range input.InOrder(a.crds, func(c *workspace.CRD) *crdReport { return a.report(ctx, c) }) {
-			a.total.crd(j)
+			a.count(j)
 			if (j.Error != "" || !j.Accepted || len(j.Report.message.GetWarnings()) > 0) && !yield(j) {
 				return
 			}
 		}
 		for j := range a.ruleReports(ctx) {
-			a.total.crd(j)
+			a.count(j)
 			if (j.Error != "" || !j.Accepted) && !yield(j) {
 				return
 			}
 		}
+	}
+}
+
+// count counts the report of a CRD or of conversion rules. Those of --crds alone are nothing to evaluate.
+func (a *admission) count(j *crdReport) {
+	a.total.crd(j)
+	if j.source.In == nil || !j.source.In.Given {
+		a.total.own++
 	}
 }
 

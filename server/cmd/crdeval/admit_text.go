@@ -47,6 +47,7 @@ func (p jsonPrinter) close(t *tally) error {
 type textPrinter struct {
 	w       io.Writer
 	command *admitCommand
+	quiet   bool            // print only objects with violations, warnings or errors
 	several map[string]bool // files of CRDs of which the output says that their answers are the same
 }
 
@@ -56,7 +57,6 @@ var operationText = map[string]string{"CREATE": "", "UPDATE": " as an update", "
 
 func (p *textPrinter) object(o *outcome) error {
 	var b bytes.Buffer
-	quiet := p.command.Quiet || p.command.Repository
 	switch {
 	case o.Skipped != "" && p.command.Verbose:
 		fmt.Fprintf(&b, "%s: %s: skipped: %s\n", o.line(), o.title(), messageText(o.Skipped))
@@ -73,7 +73,7 @@ func (p *textPrinter) object(o *outcome) error {
 		for i := range o.answers {
 			p.answer(&b, o, &o.answers[i], "  with the CRD in "+o.answers[i].Files()+": ", "  ")
 		}
-	case quiet && o.allowed() && len(o.verdict().Warnings) == 0 && len(o.answers[0].CRDs) == 1:
+	case p.quiet && o.allowed() && len(o.verdict().Warnings) == 0 && len(o.answers[0].CRDs) == 1:
 	default:
 		p.answer(&b, o, &o.answers[0], fmt.Sprintf("%s: %s: ", where(o.write.Manifest), o.title()), "")
 		p.sameAnswers(&b, o)

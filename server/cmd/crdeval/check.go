@@ -20,6 +20,7 @@ import (
 type inputFlags struct {
 	Recursive      bool `short:"R" help:"Include subdirectories of directories. Like kubectl, does not follow symbolic links to directories."`
 	SkipOtherKinds bool `help:"Skip documents that are not for this command, such as Helm values. Default: they are errors."`
+	AllowEmpty     bool `help:"Exit with 0 if the files have nothing to evaluate, for example in a hook that gets only templates. Default: this is an error."`
 	Verbose        bool `short:"v" help:"With text output, list each skipped file and document."`
 }
 
@@ -48,7 +49,7 @@ func newCheck(i *invocation) *cobra.Command {
 
 Files are JSON or YAML, with one or several documents, or lists. A document with the field crd and without a kind contains the conversion rules of a CRD. These rules are checked after all CRDs, and their laws are tested on generated objects. The CRDs of a run are registered one after the other, as in one cluster: a later CRD of the same name is an update, and conflicting names are reported. With --repository, a CRD is checked as an update only of a CRD of --old, because folders of a repository can have different versions of a CRD. With --server, each CRD is checked as if it were registered with the service, but nothing is registered.
 
-Exit code 0: all CRDs are accepted. Exit code 1: a CRD is rejected. Exit code 2: a document could not be checked, or the usage is wrong. All documents are checked, even after errors.
+Exit code 0: all CRDs are accepted. Exit code 1: a CRD is rejected. Exit code 2: a document could not be checked, the files have no CRD, or the usage is wrong. All documents are checked, even after errors.
 
 Helm templates, kustomizations and their patches are skipped. Flags can also be set in .crdeval.yaml.`,
 		Example: `  crdeval check crds/
@@ -103,10 +104,13 @@ func (c *checkCommand) check(ctx context.Context, env environment) error {
 			return fmt.Errorf("%s: %s", errorPlace(crd, j.Line, j.Column), j.Error)
 		}
 	}
-	total := tally{skipped: map[string]int{}}
+	total := tally{skipped: map[string]int{}, allowEmpty: c.AllowEmpty, inputs: "no CRD and no conversion rules"}
 	out := c.printer(env)
 	report := func(j *crdReport) error {
 		total.crd(j)
+		if j.Skipped == "" {
+			total.own++
+		}
 		return out.crd(j)
 	}
 	var rules []*workspace.Manifest // after all CRDs

@@ -33,7 +33,7 @@ const description = about + `
 
 Most commands read files. With --server, they call a service instead. Environment variables set flags: CRDEVAL_ and the name of the flag in capitals, such as CRDEVAL_FIELD_VALIDATION. The file .crdeval.yaml has settings of check, admit and lsp.
 
-Exit code 0: success. Exit code 1: a negative result, such as a rejected object. Exit code 2: wrong usage, unreadable input, or a failed call.`
+Exit code 0: success. Exit code 1: a negative result, such as a rejected object. Exit code 2: wrong usage, unreadable input, nothing to evaluate, or a failed call.`
 
 // newRoot declares crdeval.
 func newRoot(i *invocation) *cobra.Command {

@@ -20,12 +20,12 @@ import (
 type convertCommand struct {
 	Files []string `arg:"" optional:"" help:"Files or directories with objects, and optionally their CRDs and conversion rules; - for stdin." name:"file" ext:"yaml,yml,json"`
 	To    string   `help:"The version to convert to, such as v1." placeholder:"VERSION"`
-	Check string   `help:"Check the conversion rules in this file instead: print their classes, and test the laws." placeholder:"RULES"`
+	Check string   `help:"Check the conversion rules in this file or directory instead: print their classes, and test the laws." placeholder:"RULES"`
 	CRDs  []string `name:"crds" help:"File or directory with CRDs and conversion rules." placeholder:"FILE" ext:"yaml,yml,json" sep:"none"`
 	inputFlags
 	lawFlags `group:"Check"`
 
-	Output       string `short:"o" placeholder:"FORMAT" enum:",yaml,json,text,junit,sarif,github" help:"yaml (default): the objects as YAML documents; json: one object per line. With --check: text (default); json: one line per CRD; junit, sarif, github: reports for CI systems."`
+	Output       string `short:"o" placeholder:"FORMAT" enum:"yaml,json,text,junit,sarif,github" help:"yaml (default): the objects as YAML documents; json: one object per line. With --check: text (default); json: one line per CRD; junit, sarif, github: reports for CI systems."`
 	serviceFlags `group:"Service"`
 }
 
@@ -40,7 +40,7 @@ Files are JSON or YAML, with one or several documents, or lists. CRDs and conver
 
 With --check, checks conversion rules against their CRD in --crds. Prints the violations with their positions, or the class of each rule: ISO (nothing is lost), LENS (nothing is lost except what the preconditions list), TESTED (expressions: only the tests of the laws show whether something is lost). Counts how many fields of each version are carried (copied), read by expressions, stashed in an annotation, and dropped. Then tests the laws of docs/conversion.md on generated objects, and prints a small object for each law that does not hold. Also prints how many generated objects cannot be converted. The tests replace these objects.
 
-Exit code 0: all objects are converted, or all rules are accepted and obey the laws that they do not except. Exit code 1: a CRD, rules or an object are rejected, an object cannot be converted, or rules break a law. Exit code 2: a document could not be evaluated (for example an object without a CRD), or the usage is wrong. Errors do not end the run. If both 1 and 2 apply, the exit code is 2.`,
+Exit code 0: all objects are converted, or all rules are accepted and obey the laws that they do not except. Exit code 1: a CRD, rules or an object are rejected, an object cannot be converted, or rules break a law. Exit code 2: a document could not be evaluated (for example an object without a CRD), the files have no object, or the usage is wrong. Errors do not end the run. If both 1 and 2 apply, the exit code is 2.`,
 		Example: `  crdeval convert objects/ --to v1 --crds crds/
   crdeval convert --check rules.yaml --crds crds/`,
 	}, &convertCommand{})
@@ -97,7 +97,7 @@ func (c *convertCommand) Run(ctx context.Context, env environment) error {
 		switch {
 		case s.Conversion:
 			rules = append(rules, s)
-		case s.Err == nil && s.Kind == workspace.CRDKind:
+		case s.AsCRD() != nil:
 			crds = append(crds, s)
 		default:
 			objects = append(objects, s)
@@ -108,7 +108,8 @@ func (c *convertCommand) Run(ctx context.Context, env environment) error {
 		return err
 	}
 	defer evaluation.close()
-	total := tally{skipped: map[string]int{}, rejected: "not converted", evaluated: "converted"}
+	total := tally{skipped: map[string]int{}, rejected: "not converted", evaluated: "converted", allowEmpty: c.AllowEmpty,
+		inputs: "no object"}
 	v := newConverter(evaluation)
 	for _, s := range slices.Concat(crds, rules) {
 		j := v.add(ctx, s)

@@ -130,7 +130,7 @@ func (c *convertCommand) runCheck(ctx context.Context, env environment) error {
 			rules = append(rules, s)
 		case s.Err != nil:
 			return fmt.Errorf("%s: %w", failurePlace(s, s.Err), s.Err)
-		case s.Kind == workspace.CRDKind:
+		case s.AsCRD() != nil:
 			crds = append(crds, s)
 		}
 	}

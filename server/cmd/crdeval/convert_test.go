@@ -111,7 +111,8 @@ func TestConvertStdin(t *testing.T) {
 		{"two lines", first + "\n" + second,
 			`{"apiVersion":"example.com/v1","kind":"Lamp","metadata":{"name":"a"},"spec":{"light":{"bulb":"x"}}}` + "\n" +
 				`{"apiVersion":"example.com/v1","kind":"Lamp","metadata":{"name":"b"}}` + "\n", "2 objects: 2 converted, 0 not converted\n", 0},
-		{"empty", "", "", "0 objects: 0 converted, 0 not converted\n", 0},
+		{"empty", "", "", "0 objects: 0 converted, 0 not converted\n" +
+			"crdeval: nothing was evaluated: the files have no object (--allow-empty: this is no error)\n", exitError},
 		{"binary", "\x00\x01\xff\x1b[31m", "", "-:1:1: unreadable document: error: ", exitError},
 		{"broken", first + "\n{\"apiVersion\": [\n",
 			`{"apiVersion":"example.com/v1","kind":"Lamp","metadata":{"name":"a"},"spec":{"light":{"bulb":"x"}}}` + "\n", "-:2:17: unreadable document: error: ", exitError},

@@ -37,8 +37,6 @@ Exit code 0: success. Exit code 1: a CRD is rejected. It is reported on stderr a
 
 func (c *explainCommand) Validate() error {
 	switch {
-	case c.Path == "":
-		return errors.New("TYPE is empty: use a resource or a field, such as crontabs.spec.replicas")
 	case c.MaxDepth < 0:
 		return errors.New("--max-depth must be 0 or more")
 	case c.MaxDepth > 0 && !c.Recursive:

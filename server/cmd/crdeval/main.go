@@ -33,7 +33,7 @@ import (
 // Exit codes. The help of each command describes them.
 const (
 	exitRejected = 1 // a negative result, such as a rejected object or a breaking change
-	exitError    = 2 // wrong usage, unreadable input, a failed call
+	exitError    = 2 // wrong usage, unreadable input, nothing to evaluate, a failed call
 )
 
 // environment is what a command reads from and writes to.

@@ -47,7 +47,7 @@ With --kubeconfig or --context, reads the objects of a cluster in pages. Without
 
 SIGINT and SIGTERM end the run after the current object. With --state, the next run continues there. If the process is killed, the next run repeats at most the last page of a cluster, or the last 200 documents of files. Writing an object again changes nothing.
 
-Exit code 0: all objects are migrated. Exit code 1: the CRD of --crd or its rules are rejected, or an object cannot be migrated. Exit code 2: the run was interrupted, files or the cluster could not be read, or the usage is wrong.`,
+Exit code 0: all objects are migrated. Exit code 1: the CRD of --crd or its rules are rejected, or an object cannot be migrated. Exit code 2: the run was interrupted, files or the cluster could not be read, the files have no object, or the usage is wrong.`,
 		Example: `  crdeval migrate --crds crds/ - <stored.ndjson >migrated.ndjson
   crdeval migrate --context prod crontabs.example.com --write --state migration.json`,
 	}, &migrateCommand{})
@@ -156,7 +156,7 @@ func (m *migration) connect(ctx context.Context, crds, rules []*workspace.Manife
 		case needed:
 			err = errors.Join(j.print(m.env.stderr), errRejected)
 		default:
-			rejected[name] = cmp.Or(rejected[name], errNotUsable(s))
+			rejected[name] = cmp.Or(rejected[name], errNotUsable(j))
 			if m.CRD != "" {
 				_, err = fmt.Fprint(m.env.stderr, "warning: ")
 			}
@@ -174,12 +174,16 @@ func (m *migration) connect(ctx context.Context, crds, rules []*workspace.Manife
 	return m.v.close, nil
 }
 
-// errNotUsable is the error for objects of a CRD that is rejected, or whose conversion rules are.
-func errNotUsable(s *workspace.Manifest) error {
-	if s.Conversion {
-		return fmt.Errorf("the conversion rules of its CRD in %s were rejected", where(s))
+// errNotUsable is the error for objects whose CRD or conversion rules are rejected, or could not be checked.
+func errNotUsable(j *crdReport) error {
+	what, verdict := "its CRD", "was rejected"
+	if j.source.Conversion {
+		what, verdict = "the conversion rules of its CRD", "were rejected"
 	}
-	return fmt.Errorf("its CRD in %s was rejected", where(s))
+	if j.Error != "" {
+		verdict = "could not be checked"
+	}
+	return fmt.Errorf("%s in %s %s", what, where(j.source), verdict)
 }
 
 // findKinds determines the storage versions: those of CRDs in files take precedence over those of the catalog. rejected

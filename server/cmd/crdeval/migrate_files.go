@@ -38,6 +38,10 @@ func (m *migration) migrateFiles(ctx context.Context, crds, rules []*workspace.M
 		if err := m.readFiles(ctx); err != nil {
 			return err
 		}
+		if st.Count() == st.Skipped && !m.AllowEmpty {
+			m.state = nil // there is no run to continue
+			return errNothing("no object")
+		}
 		if st.Read = true; m.Write { // the next steps can fail
 			err = st.Save()
 		}
@@ -65,7 +69,7 @@ func (m *migration) readFiles(ctx context.Context) error {
 		switch {
 		case err != nil:
 			return errors.Join(m.migrateBatch(ctx, batch), err)
-		case s.Conversion, s.Err == nil && s.Kind == workspace.CRDKind:
+		case s.Conversion, s.AsCRD() != nil:
 			continue
 		}
 		if n++; n <= st.Documents {

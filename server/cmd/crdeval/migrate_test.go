@@ -88,7 +88,7 @@ func TestMigrateStdin(t *testing.T) {
 		{"a list in a line", list + "\n" + object, migrated + migrated + migrated, "3 objects: 3 migrated\n", 0},
 		{"indented", strings.ReplaceAll(list, ",", ",\n  "), migrated + migrated, "2 objects: 2 migrated\n", 0},
 		{"YAML", "---\n" + object + "\n---\n# comment\n" + object, migrated + migrated, "2 objects: 2 migrated\n", 0},
-		{"empty", "", "", "0 objects: 0 migrated\n", 0},
+		{"empty", "", "", "crdeval: nothing was evaluated: the files have no object (--allow-empty: this is no error)\n", exitError},
 		{"a broken line", object + "\n{\n" + object + "\n", migrated + migrated,
 			"-:2:1: unreadable document: not migrated: ", exitRejected},
 		{"another kind", object + "\n\n" + `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"}}`, migrated,

@@ -79,9 +79,6 @@ func (o *outcome) fail(class workspace.Class, err error) {
 	}
 }
 
-// mayLackCRD reports whether no CRD of the kind is known, so that --allow-missing-crds applies.
-func (o *outcome) mayLackCRD() bool { return errors.As(o.err, new(*workspace.WithoutCRDError)) }
-
 // placeOf returns the line and the column of an error in a file. If they are not known, the line is that of the manifest,
 // which may be nil.
 func placeOf(err error, m *workspace.Manifest) (line, column int) {

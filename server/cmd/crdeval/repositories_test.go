@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/crdeval/crdeval/engine/workspace"
 )
 
 // layout is a repository in testdata/repositories: the folder tree, and expected.yaml beside it.
@@ -51,6 +53,7 @@ type layoutCounts struct {
 	Allowed    int            `json:"allowed"`
 	Rejected   int            `json:"rejected"`
 	Ambiguous  int            `json:"ambiguous"` // several CRDs apply, with different answers
+	Errors     int            `json:"errors"`
 	BuiltIn    int            `json:"builtin"`
 	WithoutCRD map[string]int `json:"withoutCRD"` // by group
 	Skipped    map[string]int `json:"skipped"`    // files and documents, by kind
@@ -61,7 +64,7 @@ type layoutCounts struct {
 type layoutEntry struct {
 	File      string
 	Object    string // KIND/NAME
-	Verdict   string // allowed, rejected, ambiguous, no CRD
+	Verdict   string // allowed, rejected, ambiguous, no CRD, error
 	Kind      string // of a skipped file
 	Violation string // a part of the first violation
 	Error     string // a part
@@ -74,8 +77,10 @@ type layoutEntry struct {
 // layoutLine is a line of -o json.
 type layoutLine struct {
 	File, Kind, Name, Skipped, Error string
-	Line                             int
-	Verdict                          *struct {
+
+	Class   workspace.Class
+	Line    int
+	Verdict *struct {
 		Allowed    bool
 		Violations []layoutViolation
 	}
@@ -248,7 +253,10 @@ func (e *layoutEntry) checkObject(t *testing.T, lines []*layoutLine) {
 	var verdicts []string
 	var first *layoutViolation
 	for _, l := range lines {
-		verdict := "no CRD"
+		verdict := "error"
+		if l.Class == workspace.ClassWithoutCRD {
+			verdict = "no CRD"
+		}
 		if v := l.Verdict; v != nil && v.Allowed {
 			verdict = "allowed"
 		} else if v != nil {

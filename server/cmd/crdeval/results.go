@@ -184,7 +184,7 @@ func (p reportPrinter) crd(j *crdReport) error { return p.Add(j.result()) }
 // object prints a result. Objects without a CRD that may be missing are skipped.
 func (p reportPrinter) object(o *outcome) error {
 	r := o.result()
-	if p.command != nil && p.command.AllowMissingCRDs && o.mayLackCRD() {
+	if p.command != nil && p.command.AllowMissingCRDs && o.Class == workspace.ClassWithoutCRD {
 		r.Skipped, r.Error, r.Problems = r.Error, "", nil
 	}
 	return p.Add(r)

@@ -23,14 +23,13 @@ type tally struct {
 	warned               int                       // objects that were converted with warnings
 	builtIn              int                       // objects of built-in kinds
 	withoutCRD           map[string]map[string]int // objects, by group and kind
-	withoutVersion       int                       // of withoutCRD: the kind has a CRD, but not the version
 	allowMissing         bool                      // objects without a CRD are no errors
 	allowEmpty           bool                      // a run that evaluates nothing is no error
-	needsObjects         bool                      // a run that evaluates nothing is an error
-	own                  int                       // CRDs and rules that are not given with --crds
+	own                  int                       // CRDs and rules that the run is about: not those of --crds
 	others               int                       // documents of other kinds that are errors of a command for CRDs
 	rejected             string                    // the word for a negative result; default: rejected
 	evaluated            string                    // the word for what is done with a document; default: checked
+	inputs               string                    // what the files need to have, for a run that evaluates nothing
 }
 
 // counts are the numbers of results for documents that were not skipped.
@@ -41,8 +40,8 @@ func (c *counts) all() int { return c.accepted + c.rejected + c.errors }
 // newTally returns the tally of a run of crdeval admit.
 func newTally(c *admitCommand) *tally {
 	return &tally{
-		skipped: map[string]int{}, withoutCRD: map[string]map[string]int{}, allowMissing: c.AllowMissingCRDs, allowEmpty: c.AllowEmpty,
-		needsObjects: true,
+		skipped: map[string]int{}, withoutCRD: map[string]map[string]int{}, allowMissing: c.AllowMissingCRDs,
+		allowEmpty: c.AllowEmpty, inputs: "no CRD and no object with a CRD",
 	}
 }
 
@@ -54,9 +53,6 @@ func (t *tally) skip(f *workspace.File) {
 }
 
 func (t *tally) crd(j *crdReport) {
-	if j.source.In == nil || !j.source.In.Given {
-		t.own++
-	}
 	c := &t.crds
 	switch s := j.source; {
 	case s.Conversion:
@@ -86,9 +82,6 @@ func (t *tally) object(o *outcome) {
 			t.withoutCRD[group] = map[string]int{}
 		}
 		t.withoutCRD[group][o.Kind]++
-		if !o.mayLackCRD() {
-			t.withoutVersion++
-		}
 	case len(o.answers) > 1:
 		t.ambiguous++
 	case o.failure() != nil:
@@ -267,25 +260,28 @@ func (t *tally) result() error {
 		return incompleteError(counted(errs, "file") + " could not be read")
 	case errs > 0:
 		return incompleteError(fmt.Sprintf("%s could not be %s", counted(errs, "document"), cmp.Or(t.evaluated, "checked")))
-	case missing > 0 && t.allowMissing && t.withoutVersion > 0:
-		return incompleteError(have(t.withoutVersion, "object", "a version that its CRD does not have"))
 	case missing > 0 && !t.allowMissing:
 		return incompleteError(fmt.Sprintf("%s: give the CRDs with --crds, or use --allow-missing-crds",
-			have(missing, "object", "no CRD")))
+			haveNoCRD(missing)))
 	case t.crds.rejected+t.rules.rejected+t.objects.rejected > 0:
 		return errRejected
-	case !t.allowEmpty && t.needsObjects && t.own+t.objects.all()+t.ambiguous == 0:
-		return incompleteError("nothing was evaluated: the files have no CRD and no object with a CRD (--allow-empty: this is no error)")
+	case !t.allowEmpty && t.own+t.objects.all()+t.ambiguous == 0:
+		return errNothing(t.inputs)
 	}
 	return nil
 }
 
-// have returns the number with the noun, the verb and an object: 1 object has no CRD.
-func have(n int, noun, what string) string {
+// errNothing is the error of a run that evaluates nothing. inputs is what its files need to have.
+func errNothing(inputs string) error {
+	return incompleteError("nothing was evaluated: the files have " + inputs + " (--allow-empty: this is no error)")
+}
+
+// haveNoCRD returns the number of objects with the verb: 1 object has no CRD.
+func haveNoCRD(n int) string {
 	if n == 1 {
-		return "1 " + noun + " has " + what
+		return "1 object has no CRD"
 	}
-	return counted(n, noun) + " have " + what
+	return counted(n, "object") + " have no CRD"
 }
 
 // summary is the last line of JSON.
@@ -332,7 +328,7 @@ func (t *tally) summary() summary {
 func (t *tally) run(counts string) *output.Run {
 	missing, _ := t.missing()
 	if t.allowMissing {
-		missing = t.withoutVersion
+		missing = 0
 	}
 	return &output.Run{Counts: counts, Skipped: t.files, Errors: t.errors() + missing}
 }

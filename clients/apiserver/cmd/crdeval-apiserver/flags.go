@@ -37,7 +37,7 @@ type serveCommand struct {
 	TLSPrivateKeyFile string `name:"tls-private-key-file" help:"PEM file with the private key of --tls-cert-file." placeholder:"FILE" group:"Security"`
 	ClientCAFile      string `name:"client-ca-file" help:"PEM file with the CAs of client certificates. The common name is the user, the organizations are the groups. Reloaded when it changes." placeholder:"FILE" group:"Security"`
 	TokenAuthFile     string `help:"CSV file with bearer tokens. A line is token,user,uid,\"group1,group2\". Reloaded when it changes." placeholder:"FILE" group:"Security"`
-	AuthorizationMode string `enum:",AlwaysAllow,RBAC" help:"AlwaysAllow: every authenticated caller may do everything. RBAC: roles and bindings decide. Default: AlwaysAllow if --address is a loopback address, else RBAC." placeholder:"MODE" group:"Security"`
+	AuthorizationMode string `enum:"AlwaysAllow,RBAC" help:"AlwaysAllow: every authenticated caller may do everything. RBAC: roles and bindings decide. Default: AlwaysAllow if --address is a loopback address, else RBAC." placeholder:"MODE" group:"Security"`
 
 	Evaluator      string `default:"in-process" enum:"in-process,sidecar" help:"Where objects are evaluated: in-process, or sidecar for a crdeval server at --sidecar." group:"Evaluation"`
 	Sidecar        string `help:"Address of a crdeval server that evaluates objects, such as unix:///run/crdeval/grpc.sock. Implies --evaluator=sidecar. Writes and most reads of custom resources are rejected with 503 while it cannot be reached." placeholder:"ADDRESS" group:"Evaluation"`
@@ -93,9 +93,6 @@ func (c *serveCommand) Validate() error {
 	}
 	if c.Evaluator == "sidecar" && c.Sidecar == "" {
 		wrong("evaluator", c.Evaluator, "set --sidecar to the address of a crdeval server")
-	}
-	if c.DataDir == "" {
-		wrong("data-dir", c.DataDir, "a directory is required")
 	}
 	return errors.Join(errs...)
 }

@@ -79,8 +79,6 @@ func (r Reader) sources(names []string, given bool) (all []workspace.Source) {
 			all = append(all, failed(name, "only CRDs can be read from a URL or a cluster: save the objects in a file"))
 		case strings.HasPrefix(name, "http://"):
 			all = append(all, failed(name, "http:// is not supported: use https://, or save the document in a file"))
-		case name == "":
-			all = append(all, failed(`""`, "the file name is empty"))
 		default:
 			all = append(all, r.local(name)...)
 		}
@@ -195,10 +193,10 @@ func (r Reader) openStream(ctx context.Context, name string) (from io.Reader, en
 
 // ReadFile returns the content of a file, or of stdin for "-".
 func (r Reader) ReadFile(ctx context.Context, name string) ([]byte, error) {
-	for _, s := range r.sources([]string{name}, false) {
-		return s.Read(ctx)
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return nil, errors.New("it is a directory, not a file")
 	}
-	return nil, errors.New("it is a directory")
+	return r.sources([]string{name}, false)[0].Read(ctx)
 }
 
 // Sources returns the sources of names, as Files reads them.
@@ -283,14 +281,14 @@ func (r Reader) crds(ctx context.Context, name string) (crds, rules []*workspace
 		list, skipped = append(list, f.Manifests...), skipped || f.Skip.Kind != ""
 	}
 	for _, m := range list {
-		if m.Err != nil && len(list) > 1 { // for a single document, the registration reports the error
+		if m.Err != nil {
 			text, line, _ := m.Describe(m.Err)
 			return nil, nil, false, fmt.Errorf("%s:%d: %s", m.File, max(line, m.Line()), text)
 		}
 		switch {
 		case m.Conversion:
 			rules = append(rules, m)
-		case m.IsCRD() || m.Kind == "" && len(list) == 1:
+		case m.IsCRD():
 			crds = append(crds, m)
 		}
 	}
