@@ -97,9 +97,9 @@ func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Ha
 		runtime.WithErrorHandler(handleError),
 		runtime.WithRoutingErrorHandler(g.handleRoutingError),
 		runtime.WithMiddlewares(g.prepare),
-		runtime.WithIncomingHeaderMatcher(func(string) (string, bool) { return "", false }), // authorization is passed on
-		runtime.WithOutgoingHeaderMatcher(func(string) (string, bool) { return "", false }),
-		runtime.WithOutgoingTrailerMatcher(func(string) (string, bool) { return "", false }),
+		runtime.WithIncomingHeaderMatcher(noHeader),
+		runtime.WithOutgoingHeaderMatcher(noHeader),
+		runtime.WithOutgoingTrailerMatcher(noHeader),
 		runtime.WithForwardResponseOption(writeHead),
 		runtime.WithForwardResponseRewriter(rewriteBody),
 		runtime.WithDisablePathLengthFallback(),
@@ -119,6 +119,9 @@ func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Ha
 	}
 	return g, nil
 }
+
+// noHeader passes no header on. A handler finds what it needs in its call.Call.
+func noHeader(string) (string, bool) { return "", false }
 
 var (
 	//go:embed openapi/openapi.json
