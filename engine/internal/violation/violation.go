@@ -46,8 +46,8 @@ type Violation struct {
 	// Node is the wrong value in the validated Doc, or the object that lacks a value. It is 0 if the violation is not
 	// about a Doc. It is valid until the Doc is edited or reset.
 	Node uint32
-	// Below says that Path leads to a value below Node, which may be missing.
-	Below bool
+	// AtNode says that Path leads to Node. Otherwise it may lead to a value below Node, which may be missing.
+	AtNode bool
 	// Schema is an RFC 6901 pointer from openAPIV3Schema to the violated keyword, or "".
 	Schema string
 	// Step is the pipeline step that found the violation.
@@ -76,7 +76,7 @@ func Of(step Step, err *field.Error, path tree.Path) Violation {
 func (v *Violation) Locate(d *tree.Doc) tree.Position {
 	if v.Node != 0 && int(v.Node) < len(d.Nodes) {
 		// The text of an edited object may have a null that was dropped.
-		if n := &d.Nodes[v.Node]; n.Src != tree.Old && !(v.Below && n.Flags&tree.Dirty != 0) {
+		if n := &d.Nodes[v.Node]; n.Src != tree.Old && (v.AtNode || n.Flags&tree.Dirty == 0) {
 			if p := d.PositionOf(v.Node, v.Path); p != (tree.Position{}) {
 				return p
 			}
