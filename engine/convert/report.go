@@ -40,8 +40,9 @@ type Rule struct {
 	Preconditions []string
 }
 
-// Coverage counts the fields of the version Between[0] by how a conversion to Between[1] treats them: carried (copied),
-// read by expressions only, stashed in the annotation, or dropped.
+// Coverage counts the fields of a version by how a conversion treats them. Between [2]string are the source and the
+// target version. The counts are ints: fields that are Carried (copied to the same or another path), Read by
+// expressions only, Stashed in the annotation, or Dropped.
 type Coverage = lens.Coverage
 
 // Class says how much is known of a conversion rule.

@@ -13,7 +13,23 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/format"
 )
 
-// Change is one difference between two CRDs.
+// Change is one difference between two CRDs. Its fields are:
+//
+//   - Class Class, Side Side: the most severe of the next three, and what it concerns.
+//   - Stored, Writers, Readers Class, of the embedded Impact: the effects on stored objects, on clients that write and
+//     on clients that read.
+//   - Kind string: a stable identifier of what changed, such as RequiredAdded. docs/diff.md lists all kinds.
+//   - Version string: the version that changed, "" for what all versions share.
+//   - SchemaPointer string: the JSON pointer (RFC 6901) of the changed keyword in the version's openAPIV3Schema, "" for
+//     changes outside of schemas. NewPointer string: the one in the new schema, if the keyword moved.
+//   - ManifestPointer string: its JSON pointer in the new CRD as apiextensions.k8s.io/v1, or in the old one if the new
+//     one lacks it.
+//   - Message string: what changed and what follows from it, in a sentence.
+//   - Old, New json.RawMessage: the values, nil if they are missing or longer than 4 KiB.
+//   - Witness json.RawMessage: a value that the old schema accepts at this place and the new one rejects, nil if none
+//     was found.
+//   - OldPosition, NewPosition *engine.Position: its positions in the two manifests, or those of the nearest parent,
+//     nil if not known.
 type Change = compare.Change
 
 // Class says how severe the effect of a change is. Classes are ordered.

@@ -49,8 +49,9 @@ type Counterexample struct {
 	Found *Write
 	// Ignored are fields of the object that the old CRD stores. The new CRD accepts the object, but does not store them.
 	Ignored []string
-	// Alone is the verdict of the old CRD with this change only, and AloneManifest is the manifest of that CRD. They are
-	// nil unless other changes hide the violation in Found.New: no rules are evaluated for an object with other violations.
+	// Alone is the verdict of the old CRD with this change only, and AloneManifest is the manifest of that CRD. They
+	// are nil unless other changes hide the violation in New of Found: no rules are evaluated for an object with other
+	// violations.
 	Alone         *engine.Verdict
 	AloneManifest []byte
 	// NoObject says why no object can show a breaking change. Then there is no search. Otherwise, it is "".

@@ -25,35 +25,48 @@ import "github.com/crdeval/crdeval/engine/internal/tree"
 //   - MaxDefaultBytes: the JSON that defaults add to a document, by default 8 MiB.
 //   - MaxViolations and MaxViolationBytes: the violations of a document and their texts, by default 10,000 and 8 MiB.
 //
-// Sizes are in bytes. API servers have no bounds for aliases, defaults and violations.
+// WithDefaults() Limits returns the Limits that apply. Sizes are in bytes. API servers have no bounds for aliases,
+// defaults and violations.
 type Limits = tree.Limits
 
-// LimitError reports that a document exceeds one of the Limits. Its Name is stable across releases: max_document_bytes.
-// Maximum is the limit, and Actual the measured value, in Units. With AtLeast, Actual is a lower bound.
+// LimitError reports that a document exceeds one of the Limits. Its fields are:
+//
+//   - Name string: an identifier that is stable across releases, max_document_bytes. docs/quirks.md lists all.
+//   - Limit, Unit string: the limited quantity, such as document size, and its unit: bytes, levels, violations.
+//   - Maximum, Actual int64: the limit and the measured value, which is a lower bound if AtLeast bool is set.
+//   - Advice string: what the caller can do about it.
 type LimitError = tree.LimitError
 
-// SyntaxError reports that a document cannot be parsed. Its text is upstream's. Position returns where, and Sentence
-// says why in one sentence without the prefixes of libraries.
+// SyntaxError reports that a document cannot be parsed. Error and the field Text are upstream's text. Position()
+// returns where, the zero Position if that is not known, and Sentence() says why in one sentence without the prefixes
+// of libraries. Line, Column, Offset (-1 if unknown) and Cause are what Position and Unwrap return; Located() reports
+// whether they refer to the Text of the document's Origin.
 type SyntaxError = tree.SyntaxError
 
 // Position is a position in a text: Line and Column from 1, columns in code points, and the Offset in bytes from 0. The
 // zero Position is that of a value that is not in the text, such as a default.
 type Position = tree.Position
 
-// Span is the part [Begin, End) of a text. Both are offsets in bytes.
+// Span is the part [Begin, End) of a text. Both are ints, offsets in bytes.
 type Span = tree.Span
 
-// Range is where a value is in a Text: the Span of its Key, which is empty without a key, and that of its Value.
-// Collection, Flow and Shared say how it is written: as an object or a list, in brackets, and through an alias or a merge
-// key.
+// Range is where a value is in a Text: the Span of its Key, which is empty without a key, and that of its Value. The
+// bools Collection, Flow and Shared say how it is written: as an object or a list, in brackets, and through an alias or
+// a merge key.
 type Range = tree.Range
 
-// Text is a text with documents: a file, or the body of a request. Bytes returns it in UTF-8, Position the position of
-// a byte, and At the Origin of the document that begins at a byte. It is safe for concurrent use.
+// Text is a text with documents: a file, or the body of a request. NewText returns one. It is safe for concurrent use.
+// Its methods are:
+//
+//   - Bytes() []byte: the text in UTF-8.
+//   - Position(offset int) Position: the position of a byte. Index(Position) int returns the offset again.
+//   - At(offset int) *Origin: the Origin of the document that begins at a byte.
 type Text = tree.Text
 
-// Origin is where a document is in a Text, see Text.At and YAML.At. It computes nothing until a position is needed. It is
-// safe for concurrent use.
+// Origin is where a document is in a Text: the field Origin of an engine.Document. Text.At and YAML.At return one. It
+// computes nothing until a position is needed, and is safe for concurrent use. Text() *Text returns the Text, and
+// Begin() int the offset of the document in it. The other methods serve package engine: Converted, Follow, Locate,
+// Ranges.
 type Origin = tree.Origin
 
 // NewText returns a Text. UTF-16 is converted to UTF-8. begin is the position of the text if it is a part of a longer one

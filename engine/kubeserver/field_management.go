@@ -13,8 +13,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/compiled"
 )
 
-// FieldManagement is what server-side apply needs for one version of a CRD besides its schema (publish.OpenAPIModels). With
-// both, a server can run upstream's field manager (k8s.io/apimachinery/pkg/util/managedfields).
+// FieldManagement is what server-side apply needs for one version of a CRD besides its schema (publish.OpenAPI.Models).
+// With both, a server can run upstream's field manager (k8s.io/apimachinery/pkg/util/managedfields).
 type FieldManagement struct {
 	// APIVersion is the version: stable.example.com/v1.
 	APIVersion string

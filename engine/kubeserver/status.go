@@ -10,11 +10,26 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/definition"
 )
 
-// CRDStatus is a CRD with its status.
+// CRDStatus is a CRD with its status, for ReconcileStatus. Its fields are:
+//
+//   - Name string: the name of the CRD, crontabs.stable.example.com.
+//   - Created time.Time: when it was created, which decides which of several CRDs gets a name.
+//   - Desired DesiredStatus: what its manifest determines, see DesiredStatusOf.
+//   - Status apiextensionsv1.CustomResourceDefinitionStatus: the status, which ReconcileStatus changes. For a new
+//     CRD it is AddStoredVersion of the zero status.
+//   - Fixed bool: the status does not change, and other CRDs cannot have its accepted names.
 type CRDStatus = definition.CRDStatus
 
-// DesiredStatus is the part of a CRD's status that its manifest determines: Group, Names, StorageVersion, and conditions.
-// Stored with the manifest, it allows ReconcileStatus to work without decoding manifests.
+// DesiredStatus is the part of a CRD's status that its manifest determines. DesiredStatusOf returns it. Stored as JSON
+// with the manifest, it allows ReconcileStatus to work without decoding manifests. Its fields are:
+//
+//   - Group, StorageVersion string: the API group, and the version in which objects are stored.
+//   - Names apiextensionsv1.CustomResourceDefinitionNames: the names in the spec.
+//   - InvalidCABundle bool: the CA bundle of the conversion webhook has no certificate, so the CRD is not established.
+//   - NonStructural, Approval *apiextensionsv1.CustomResourceDefinitionCondition: the conditions NonStructuralSchema
+//     and KubernetesAPIApprovalPolicyConformant without times, nil if the CRD does not have them.
+//
+// AddStoredVersion(status) returns a copy of a status with the storage version in its storedVersions.
 type DesiredStatus = definition.DesiredStatus
 
 // DesiredStatusOf returns the DesiredStatus of a compiled CRD. The caller must not modify it.

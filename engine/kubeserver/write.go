@@ -14,7 +14,7 @@ type WriteOptions struct {
 	FieldValidation engine.FieldValidation
 	// View selects how much of the object is returned. Without ViewFull, there are no Pruned, Defaulted and hints either.
 	View engine.View
-	// WithStatus asks for Verdict.Status.
+	// WithStatus asks for engine.Verdict.Status.
 	WithStatus bool
 	// Trace selects the rules that are traced.
 	Trace rules.TraceMode
@@ -31,8 +31,8 @@ type BodyVerdict struct {
 // ValidateVerdict is the result of Validate. Its Object keeps resourceVersion and selfLink.
 type ValidateVerdict struct {
 	*engine.Verdict
-	// ReadsAsWritten reports that the storage version is that of the request, and that Definition.Read of Object returns
-	// Object. It is false if the evaluator does not know.
+	// ReadsAsWritten reports that the storage version is that of the request, and that engine.Definition.Read of Object
+	// returns Object. It is false if the evaluator does not know.
 	ReadsAsWritten bool
 }
 

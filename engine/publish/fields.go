@@ -23,7 +23,8 @@ const (
 	maxFieldSelectorTerms = 10_000 // counted by the commas
 )
 
-// SelectableField is a field that field selectors can name, with its value as text, which is empty for a missing field.
+// SelectableField is a field that field selectors can name. Field string is its name, such as metadata.name or
+// spec.color. Value string is its value as text, "" for a missing field.
 type SelectableField = selector.Field
 
 // SelectableFields returns the fields by which objects of a served version can be selected: metadata.name,

@@ -16,7 +16,17 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/tree"
 )
 
-// TextOptions are the options of `kubectl get`. The zero value is the default of kubectl.
+// TextOptions are the options of `kubectl get`. The zero value is the default of kubectl. Its fields are:
+//
+//   - Wide bool: add columns with a priority other than 0 (-o wide).
+//   - NoHeaders bool: omit the headings (--no-headers).
+//   - Namespaces bool: add a first column of namespaces (--all-namespaces), except for cluster-scoped objects.
+//   - Labels bool: add a last column of labels (--show-labels).
+//   - LabelColumns []string: labels with columns of their own (--label-columns).
+//   - ShowKind bool: print names as crontab.stable.example.com/name (--show-kind).
+//   - ChunkSize int: how many rows kubectl requests at a time (--chunk-size), which decides the widths of columns. 0 is
+//     500, and a negative number prints all rows as one chunk.
+//   - MaxBytes int: the bound of the text. 0 or less means 64 MiB.
 type TextOptions = table.TextOptions
 
 // Text returns what `kubectl get` prints for the table, byte for byte. A table without rows prints nothing, not even
