@@ -176,7 +176,7 @@ func suiteOf(name string, cases []Case) (*suite.Suite, error) {
 
 // ofCases returns the errors of suite.Read with the names of the cases in place of positions.
 func ofCases(cases []Case, err error) error {
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // as suite.Read documents
+	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		return err
 	}
