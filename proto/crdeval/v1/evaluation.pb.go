@@ -1201,8 +1201,9 @@ func (*WriteItem_Patch) isWriteItem_Operation() {}
 // One object to transform: {"object": {…}}.
 type ObjectItem struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name of the CRD, as in the URL of a request: crontabs.stable.example.com. If it is set, the object's kind and
-	// group are checked against this CRD. Default: the CRD that serves the object's group and kind.
+	// The name of the CRD, as in the URL of a request: crontabs.stable.example.com. If it is set, the object's group is
+	// checked against this CRD. As by an API server, an object of another kind is neither pruned nor defaulted; a warning
+	// says so. Default: the CRD that serves the object's group and kind.
 	Crd string `protobuf:"bytes,1,opt,name=crd,proto3" json:"crd,omitempty"`
 	// The version of the endpoint: v1. If it is set, the object's apiVersion is checked against it. Default: the object's
 	// own version.
@@ -1577,8 +1578,8 @@ type Verdict struct {
 	Allowed bool `protobuf:"varint,1,opt,name=allowed,proto3" json:"allowed,omitempty"`
 	// What the API server would answer. Absent if the object is allowed.
 	Rejection *Rejection `protobuf:"bytes,2,opt,name=rejection,proto3" json:"rejection,omitempty"`
-	// The violations, in the order of the document. A rejection has at least one. Violations of types of Kubernetes are
-	// the causes of the Status.
+	// The violations, in the order of the API server's steps, and within a step in the order of the document. A rejection
+	// has at least one. Violations of types of Kubernetes are the causes of the Status.
 	Violations []*Violation `protobuf:"bytes,3,rep,name=violations,proto3" json:"violations,omitempty"`
 	// The warnings that the API server would send, and notes of crdeval.
 	Warnings []*Warning `protobuf:"bytes,4,rep,name=warnings,proto3" json:"warnings,omitempty"`
