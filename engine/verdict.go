@@ -108,7 +108,8 @@ type FieldChange struct {
 
 // Presentation is how an API server presents the object that Admit or Read returns.
 type Presentation struct {
-	// SelectableFields are the values that field selectors compare, in the order of publish.SelectableFields.
+	// SelectableFields are the values that field selectors compare, in the order of publish.SelectableFields. Their type
+	// is publish.SelectableField.
 	SelectableFields []selector.Field
 	// TableRow is a meta.k8s.io/v1 TableRow as JSON, without the object.
 	TableRow []byte
