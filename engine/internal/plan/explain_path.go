@@ -106,7 +106,6 @@ func (t *walker) violation(found violation.Step, i uint32, err *field.Error, bel
 		Error:  err,
 		Path:   t.path(below),
 		Node:   i,
-		AtNode: len(below) == 0,
 		Schema: t.pointer(keyword),
 		Step:   found,
 	}

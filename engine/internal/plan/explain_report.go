@@ -27,9 +27,9 @@ func (e *explainer) report(keyword string, i uint32, member tree.Path, at, text 
 	if e.found == nil {
 		e.found = make([]draft, 0, 8) // the usual number
 	}
-	e.found = append(e.found, draft{
-		Violation: e.violation(violation.Schema, i, err, member, keyword), text: text, cost: e.take(err, i, e.trial > 0),
-	})
+	v := e.violation(violation.Schema, i, err, member, keyword)
+	v.AtNode = len(member) == 0
+	e.found = append(e.found, draft{Violation: v, text: text, cost: e.take(err, i, e.trial > 0)})
 }
 
 // keep appends errors that do not count for the limit yet.

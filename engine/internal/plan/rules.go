@@ -60,7 +60,9 @@ func (w *ruleWalk) Violation(node uint32, err *field.Error, below tree.Path, ind
 	if index >= 0 {
 		keyword = "x-kubernetes-validations/" + strconv.Itoa(index)
 	}
-	return w.violation(violation.Rules, node, err, below, keyword)
+	v := w.violation(violation.Rules, node, err, below, keyword)
+	v.AtNode = len(below) == 0
+	return v
 }
 
 // node evaluates the rules at and below n. It returns false if the run has ended.
