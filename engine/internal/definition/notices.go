@@ -74,8 +74,8 @@ func (s *Source) annotationsApplied() int {
 		return 0
 	}
 	// The new annotation has the manifest with its other annotations, and a line break.
-	text := d.AppendCanonical(make([]byte, 0, 2*len(d.Src[tree.Request])), s.Root)
-	size := len(corev1.LastAppliedConfigAnnotation) + len(text) + len("\n")
+	m := measure{d: d}
+	size := len(corev1.LastAppliedConfigAnnotation) + m.value(s.Root) + len("\n")
 	annotations := d.Field(metadata, "annotations")
 	switch {
 	case annotations == 0:
@@ -92,12 +92,44 @@ func (s *Source) annotationsApplied() int {
 				size += len(d.Str(c))
 			}
 		case d.Nodes[annotations].Live > 1:
-			size -= len(d.AppendCanonical(nil, c)) + len(`"":,`) + len(key)
+			size -= m.member(c) + len(",")
 		default:
-			size -= len(d.AppendCanonical(nil, c)) + len(`"":`) + len(key)
+			size -= m.member(c)
 		}
 	}
 	return size
+}
+
+// measure returns the lengths of values as json.Marshal prints them, without printing all of them at once.
+type measure struct {
+	d    *tree.Doc
+	text []byte // of the last scalar or key
+}
+
+func (m *measure) value(i uint32) int {
+	n := &m.d.Nodes[i]
+	if n.Kind < tree.Array {
+		m.text = m.d.AppendCanonical(m.text[:0], i)
+		return len(m.text)
+	}
+	size := len("{}")
+	for c := n.First; c != 0; c = m.d.Nodes[c].Next {
+		if n.Kind == tree.Object {
+			size += m.member(c)
+		} else {
+			size += m.value(c)
+		}
+		if m.d.Nodes[c].Next != 0 {
+			size += len(",")
+		}
+	}
+	return size
+}
+
+// member returns the length of a member of an object: its key, a colon and its value.
+func (m *measure) member(i uint32) int {
+	m.text = tree.AppendCanonicalString(m.text[:0], m.d.Key(i))
+	return len(m.text) + len(":") + m.value(i)
 }
 
 // longestEscape is how many bytes a byte of JSON can take in the text of kubectl: \u003c.

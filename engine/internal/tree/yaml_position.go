@@ -263,18 +263,28 @@ func lineStarts(text []byte) []uint32 {
 	if bytes.HasPrefix(text, byteOrderMark) {
 		start = len(byteOrderMark)
 	}
-	lines := append(make([]uint32, 0, 1+bytes.Count(text, []byte("\n"))), uint32(start))
+	if !hasRareBreaks(text) {
+		lines := jsonLineStarts(text)
+		lines[0] = uint32(start)
+		return lines
+	}
+	lines := []uint32{uint32(start)}
 	for i := start; i < len(text); {
-		if c := text[i]; c > '\r' && c < 0xc2 { // it begins no line break
+		size := lineBreak(text[i:])
+		if size == 0 {
 			i++
-		} else if size := lineBreak(text[i:]); size > 0 {
-			i += size
-			lines = append(lines, uint32(i))
-		} else {
-			i++
+			continue
 		}
+		i += size
+		lines = append(lines, uint32(i))
 	}
 	return lines
+}
+
+// hasRareBreaks reports whether a line of the text may end with another line break than LF.
+func hasRareBreaks(text []byte) bool {
+	return bytes.IndexByte(text, '\r') >= 0 || bytes.Contains(text, []byte("\u0085")) ||
+		bytes.Contains(text, []byte("\u2028")) || bytes.Contains(text, []byte("\u2029"))
 }
 
 // lineBreak returns the length of the line break at the beginning of the text, or 0.
