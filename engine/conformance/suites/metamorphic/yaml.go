@@ -57,7 +57,7 @@ func plainString(raw string) bool {
 	return !strings.Contains(raw, `\u`) && !strings.Contains(raw, `\/`)
 }
 
-// toYAML prints a document in block style. Keys keep their order.
+// toYAML prints a document in block style, and in flow style below blockDepth. Keys keep their order.
 func toYAML(n *jsontree.Node) []byte {
 	if n.Len() == 0 {
 		return n.JSON() // errors quote bodies, with their line feed
@@ -65,8 +65,11 @@ func toYAML(n *jsontree.Node) []byte {
 	return append(appendYAML(nil, n, 0), '\n')
 }
 
+// blockDepth bounds the indentation, because that of thousands of levels would exceed the limit of bytes.
+const blockDepth = 50
+
 func appendYAML(b []byte, n *jsontree.Node, indent int) []byte {
-	if n.Len() == 0 {
+	if n.Len() == 0 || indent > blockDepth {
 		return append(b, n.JSON()...)
 	}
 	start := "\n" + strings.Repeat("  ", indent)
