@@ -100,10 +100,10 @@ func check(ctx context.Context, d *tree.Doc, manifest Document, o *Options, shar
 	}
 	report.Warnings = sentWarnings(append(strict, notes...))
 	if report.Accepted {
-		report.KubernetesWarnings = kubernetesTexts(report.Warnings)
+		report.KubernetesWarnings = KubernetesWarnings(report.Warnings)
 		return report, crd, nil
 	}
-	report.KubernetesWarnings = kubernetesTexts(sentWarnings(strict))
+	report.KubernetesWarnings = KubernetesWarnings(sentWarnings(strict))
 	report.Violations = found
 	kind := apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition").GroupKind()
 	report.Rejection = &Rejection{

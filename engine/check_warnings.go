@@ -21,8 +21,9 @@ func sentWarnings(all []violation.Warning) []Warning {
 	return warnings(admission.Sent(list))
 }
 
-// kubernetesTexts returns the texts of the warnings that an API server sends.
-func kubernetesTexts(list []Warning) (texts []string) {
+// KubernetesWarnings returns the texts of the Warning headers that an API server sends. It omits crdeval's own notes,
+// which are of TypeNotice.
+func KubernetesWarnings(list []Warning) (texts []string) {
 	for i := range list {
 		if list[i].Type != TypeNotice {
 			texts = append(texts, list[i].Text)

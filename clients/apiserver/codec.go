@@ -165,7 +165,7 @@ func (d bodyDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into
 		kind = &of
 	}
 	if v.ValidateAccepts {
-		s.decoded, s.warnings, s.readsAsWritten = v.Object, kubeserver.WarningTexts(v.Warnings), v.ReadsAsWritten
+		s.decoded, s.warnings, s.readsAsWritten = v.Object, engine.KubernetesWarnings(v.Warnings), v.ReadsAsWritten
 		out.speculation = s
 	}
 	for _, text := range v.StrictErrors {

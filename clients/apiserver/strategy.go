@@ -114,7 +114,7 @@ func (s *strategy) finish(ctx context.Context, obj, before runtime.Object) {
 		out.err = unevaluated(err)
 		return
 	}
-	out.warnings = kubeserver.WarningTexts(v.Warnings)
+	out.warnings = engine.KubernetesWarnings(v.Warnings)
 	if out.err = rejected(v.Verdict); out.err != nil {
 		return
 	}

@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,6 +63,49 @@ func TestUnchanged(t *testing.T) {
 		if strings.Contains(string(d.write.(engine.Update).Old.JSON), "managedFields") || old.GetManagedFields() == nil {
 			t.Errorf("old object %s", d.write.(engine.Update).Old.JSON)
 		}
+	}
+}
+
+// noted is a Definition whose verdicts have a warning of API servers and a note of crdeval.
+type noted struct{ Definition }
+
+var notedWarnings = []engine.Warning{
+	{Type: engine.TypeNotice, Text: "crdeval: a note"}, {Type: engine.TypeWarning, Text: "a warning"},
+}
+
+func (d noted) Validate(
+	ctx context.Context, w engine.ObjectWrite, o kubeserver.WriteOptions,
+) (kubeserver.ValidateVerdict, error) {
+	v, err := d.Definition.Validate(ctx, w, o)
+	v.Warnings = notedWarnings
+	return v, err
+}
+
+func (d noted) BodyAndValidate(
+	ctx context.Context, w engine.ObjectWrite, o kubeserver.WriteOptions,
+) (kubeserver.BodyAndValidateVerdict, error) {
+	v, err := d.Definition.BodyAndValidate(ctx, w, o)
+	v.Warnings, v.ValidateAccepts = notedWarnings, err == nil && v.Allowed
+	return v, err
+}
+
+// TestNotesAreNotSent: clients receive the warnings of API servers, and not the notes of crdeval.
+func TestNotesAreNotSent(t *testing.T) {
+	d := noted{lamps(t)}
+	info := &genericapirequest.RequestInfo{Verb: "create", Namespace: "n"}
+	ctx := withOutcome(genericapirequest.WithRequestInfo(genericapirequest.WithNamespace(t.Context(), "n"), info))
+	want := []string{"a warning"}
+	decoder := decoder(ctx, d).(bodyDecoder)
+	decoder.store = &objectStore{}
+	obj, _, err := decoder.Decode([]byte(strings.Replace(lamp, `,"volts":2`, "", 1)), nil, nil)
+	if s := outcomeOf(ctx).speculation; err != nil || s == nil || !slices.Equal(s.warnings, want) {
+		t.Fatalf("decoding: %v, %+v", err, s)
+	}
+	s := &strategy{definition: d, version: "v1", namespaced: true, written: &writtenObjects{}}
+	outcomeOf(ctx).speculation = nil
+	s.PrepareForCreate(ctx, obj)
+	if out := outcomeOf(ctx); out.err != nil || !slices.Equal(out.warnings, want) {
+		t.Errorf("validation: %v, %q", out.err, out.warnings)
 	}
 }
 

@@ -50,12 +50,12 @@ type answer struct {
 const noticePrefix = "crdeval: "
 
 func answerOf(v *engine.Verdict) *answer {
-	a := &answer{Verdict: v, violations: violations(v.Violations)}
+	a := &answer{
+		Verdict: v, violations: violations(v.Violations), warnings: engine.KubernetesWarnings(v.Warnings),
+	}
 	for i := range v.Warnings {
-		if text := v.Warnings[i].Text; v.Warnings[i].Type == engine.TypeNotice {
-			a.notes = append(a.notes, strings.TrimPrefix(text, noticePrefix))
-		} else {
-			a.warnings = append(a.warnings, text)
+		if w := &v.Warnings[i]; w.Type == engine.TypeNotice {
+			a.notes = append(a.notes, strings.TrimPrefix(w.Text, noticePrefix))
 		}
 	}
 	if v.Rejection != nil {

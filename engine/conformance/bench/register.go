@@ -14,8 +14,6 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
-	crdevalside "github.com/crdeval/crdeval/engine/conformance/ours"
-	"github.com/crdeval/crdeval/engine/kubeserver"
 )
 
 // submission is a manifest, and the CRD registered under its name.
@@ -117,7 +115,7 @@ func sameRegistration(them *registrar, s submission) error {
 	if err != nil {
 		return err
 	}
-	warnings := crdevalside.Foreign(kubeserver.WarningTexts(report.Warnings))
+	warnings := engine.KubernetesWarnings(report.Warnings)
 	if !slices.Equal(slices.Sorted(slices.Values(warnings)), slices.Sorted(slices.Values(theirs))) {
 		return fmt.Errorf("ours warns of %q and upstream of %q", warnings, theirs)
 	}

@@ -63,7 +63,7 @@ func (e Engine) register(manifest []byte, existing func(string) *engine.Existing
 	if err != nil {
 		return nil, oracle.Answer{Rejection: &oracle.Rejection{Code: 400, Reason: string(engine.ReasonOf(err)), Message: err.Error()}}
 	}
-	answer := oracle.Answer{Warnings: sortedFormats(Foreign(kubeserver.WarningTexts(report.Warnings)))}
+	answer := oracle.Answer{Warnings: sortedFormats(engine.KubernetesWarnings(report.Warnings))}
 	if !report.Accepted {
 		answer.Rejection = withoutReason(report)
 		if r := report.Rejection; answer.Rejection == nil && r.Code == http.StatusBadRequest {
@@ -126,16 +126,6 @@ func (e Engine) RegisterStrict(manifest []byte, yaml bool) *oracle.Rejection {
 		return r
 	}
 	return &oracle.Rejection{Code: report.Rejection.Code, Reason: report.Rejection.Reason, Message: report.Rejection.Message}
-}
-
-// Foreign returns the warnings that an API server has too: those without crdeval's own notes.
-func Foreign(warnings []string) (kept []string) {
-	for _, w := range warnings {
-		if !strings.HasPrefix(w, "crdeval: ") {
-			kept = append(kept, w)
-		}
-	}
-	return kept
 }
 
 // sortedFormats sorts the strategy's warnings, because upstream's order is random. They follow those of the decoder.
@@ -341,7 +331,7 @@ func (d *Definition) checkFacade(r oracle.Request, want oracle.Answer) (diffs []
 	if !r.Handler {
 		return diffs
 	}
-	got := oracle.Answer{Object: want.Object, Strict: want.Strict, Warnings: Foreign(kubeserver.WarningTexts(v.Warnings)), Ratcheted: want.Ratcheted}
+	got := oracle.Answer{Object: want.Object, Strict: want.Strict, Warnings: engine.KubernetesWarnings(v.Warnings), Ratcheted: want.Ratcheted}
 	for _, f := range v.Violations {
 		if kubeserver.IsCause(f.Type) {
 			got.Errors = append(got.Errors, fieldError(f))

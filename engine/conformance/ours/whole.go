@@ -116,7 +116,7 @@ func (d *Definition) mutated(r oracle.Request) oracle.Answer {
 	}
 	a := answerOf(finished)
 	a.Decoded, a.OldDecoded = decoded.Object, decoded.OldObject
-	for _, text := range Foreign(kubeserver.WarningTexts(decoded.Warnings)) {
+	for _, text := range engine.KubernetesWarnings(decoded.Warnings) {
 		if !slices.Contains(a.Warnings, text) {
 			a.Warnings = append(a.Warnings, text)
 		}
@@ -126,7 +126,7 @@ func (d *Definition) mutated(r oracle.Request) oracle.Answer {
 
 // answerOf converts a verdict to an answer.
 func answerOf(v *engine.Verdict) oracle.Answer {
-	a := oracle.Answer{Object: v.Object, Stored: v.StoredObject, Deletes: v.Deletes, Unchanged: v.Unchanged, Status: v.Status, Warnings: Foreign(kubeserver.WarningTexts(v.Warnings))}
+	a := oracle.Answer{Object: v.Object, Stored: v.StoredObject, Deletes: v.Deletes, Unchanged: v.Unchanged, Status: v.Status, Warnings: engine.KubernetesWarnings(v.Warnings)}
 	if a.Stored == nil && !v.Deletes {
 		a.Stored = v.Object
 	}
@@ -308,12 +308,14 @@ func (d *Definition) checkBody(r oracle.Request) (diffs []string) {
 	if err != nil {
 		return append(diffs, "Validate: "+err.Error())
 	}
-	if !validated.Allowed || validated.ReadsAsWritten != got.ReadsAsWritten || !slices.Equal(kubeserver.WarningTexts(validated.Warnings), kubeserver.WarningTexts(got.Warnings)) {
-		diffs = append(diffs, fmt.Sprintf("valid in BodyAndValidate: %+v, %q; in Validate: %+v, %v, %q",
-			got.ReadsAsWritten, kubeserver.WarningTexts(got.Warnings), validated.Rejection, validated.ReadsAsWritten, kubeserver.WarningTexts(validated.Warnings)))
+	if !validated.Allowed || validated.ReadsAsWritten != got.ReadsAsWritten || !slices.EqualFunc(validated.Warnings, got.Warnings, sameText) {
+		diffs = append(diffs, fmt.Sprintf("valid in BodyAndValidate: %+v, %+v; in Validate: %+v, %v, %+v",
+			got.ReadsAsWritten, got.Warnings, validated.Rejection, validated.ReadsAsWritten, validated.Warnings))
 	}
 	return diffs
 }
+
+func sameText(a, b engine.Warning) bool { return a.Text == b.Text }
 
 // unwarned returns the answer of a verdict without its warnings.
 func unwarned(v *engine.Verdict) oracle.Answer {

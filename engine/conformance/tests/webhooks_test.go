@@ -286,7 +286,7 @@ func (f *fixture) checkValidate(t *testing.T, label string, d *engine.Definition
 	if want.Allowed != (err == nil) {
 		t.Fatalf("%s: %v, want %v", label, err, want.Rejection)
 	}
-	texts := kubeserver.WarningTexts(want.Warnings)
+	texts := engine.KubernetesWarnings(want.Warnings)
 	if len(texts) < 10 && !reflect.DeepEqual(warnings, slices.Compact(texts)) && len(warnings)+len(texts) > 0 {
 		t.Errorf("%s: warnings %q, want %q", label, warnings, texts)
 	}

@@ -136,6 +136,19 @@ func TestUnusualDocuments(t *testing.T) {
 	w.logged(2, "level=ERROR", "b.yaml:")
 }
 
+// TestWarnings: the log distinguishes the warnings of API servers from crdeval's notes.
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "a.yaml"), strings.Replace(crd("as", "1"), "{type: object, description",
+		"{type: object, properties: {a: {type: string, format: colour, enum: [1]}}, description", 1))
+	w := watch(t, newBackend(t), dir)
+	const accepted = "API servers accept this CRD with a warning"
+	w.logged(1, "level=WARN", accepted, "unrecognized format")
+	w.logged(1, "level=WARN", "crdeval has a note about this CRD", "note=", "the value 1 of the enum never matches")
+	w.logged(1, accepted)
+}
+
 func TestNoCRD(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/engine/kubeserver"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
@@ -174,9 +173,14 @@ func (l *Loader) record(ctx context.Context, c *registration, result registry.Su
 		}
 		level(ctx, "registered a CRD from a file", "crd", c.crd, "file", path,
 			"outcome", result.Registration.Outcome, "revision", c.revision)
-		for _, warning := range kubeserver.WarningTexts(report.Warnings) {
+		for _, warning := range engine.KubernetesWarnings(report.Warnings) {
 			l.log.WarnContext(ctx, "API servers accept this CRD with a warning",
 				"crd", c.crd, "file", path, "warning", warning)
+		}
+		for _, w := range report.Warnings {
+			if w.Type == engine.TypeNotice {
+				l.log.WarnContext(ctx, "crdeval has a note about this CRD", "crd", c.crd, "file", path, "note", w.Text)
+			}
 		}
 		if result.Registration.CRD.Conversion != nil {
 			rules := l.entries[key{c.crd, true}]
