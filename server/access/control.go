@@ -183,15 +183,21 @@ func (c *Control) Authorize(id Identity, method, catalog string) error {
 		return nil
 	}
 	required, known := permissionFor(method)
-	switch {
-	case !known:
+	if !known {
 		return denied(id, fmt.Sprintf("%q may not call %s: no role includes it", id.Name, Clip(method, maxNameInError)))
-	case required == identified, c.policy.Get().permissions(id, catalog)&required != 0:
+	}
+	return c.Permit(id, path.Base(method), required, catalog)
+}
+
+// Permit returns an *Error if a caller lacks the required permission in a catalog. The error names the call. It is the
+// same for a catalog that does not exist.
+func (c *Control) Permit(id Identity, name string, required Permission, catalog string) error {
+	if c.policy == nil || required == Identified || c.policy.Get().permissions(id, catalog)&required != 0 {
 		return nil
 	}
 	catalog = Clip(catalog, maxNameInError)
 	e := denied(id, fmt.Sprintf("%q may not call %s in the catalog %q: the role %s in this catalog is required",
-		id.Name, path.Base(method), catalog, rolesWith(required)))
+		id.Name, name, catalog, rolesWith(required)))
 	e.Metadata = map[string]string{"user": id.Name, "role": rolesWith(required), "catalog": catalog}
 	return e
 }

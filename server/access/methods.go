@@ -3,42 +3,41 @@ package access
 import "strings"
 
 // methods has the permissions that methods require, by service. Calls of methods that it does not contain are rejected.
-var methods = map[string]map[string]permission{
+var methods = map[string]map[string]Permission{
 	"crdeval.v1.RegistryService": {
-		"CheckCrd": reads, "DiffCrd": reads, "GetCatalog": reads, "GetCrd": reads, "ListCrds": reads, "WatchCrds": reads,
-		"ListCatalogs": identified, // lists the catalogs in which the caller has a role
+		"CheckCrd": Reads, "DiffCrd": Reads, "GetCatalog": Reads, "GetCrd": Reads, "ListCrds": Reads, "WatchCrds": Reads,
+		"ListCatalogs": Identified, // lists the catalogs in which the caller has a role
 
-		"RegisterCrd": registers, "RegisterCrds": registers, "DeleteCrd": registers, "SetStoredVersions": registers,
-		"SetConversion": registers,
+		"RegisterCrd": Registers, "RegisterCrds": Registers, "DeleteCrd": Registers, "SetStoredVersions": Registers,
+		"SetConversion": Registers,
 
-		"CreateCatalog": administers, "DeleteCatalog": administers,
+		"CreateCatalog": Administers, "DeleteCatalog": Administers,
 	},
 	"crdeval.v1.EvaluationService": {
-		"Validate": evaluates, "Admit": evaluates, "AdmitStream": evaluates, "Prune": evaluates, "Default": evaluates,
-		"Read": evaluates, "ReadStream": evaluates, "Convert": evaluates,
+		"Validate": Evaluates, "Admit": Evaluates, "AdmitStream": Evaluates, "Prune": Evaluates, "Default": Evaluates,
+		"Read": Evaluates, "ReadStream": Evaluates, "Convert": Evaluates,
 	},
 	"crdeval.v1.PresentationService": {
-		"Discover": reads, "Explain": reads, "GetCrdObject": reads, "GetOpenApi": reads,
+		"Discover": Reads, "Explain": Reads, "GetCrdObject": Reads, "GetOpenApi": Reads,
 
-		"GetScale": evaluates, "SetScale": evaluates, "SelectFields": evaluates, "Table": evaluates,
+		"GetScale": Evaluates, "SetScale": Evaluates, "SelectFields": Evaluates, "Table": Evaluates,
 	},
 	"crdeval.v1.ApiServerService": {
-		"DecodeBody": evaluates, "DecodeBodyStream": evaluates, "ValidateDecoded": evaluates, "ValidateDecodedStream": evaluates,
+		"DecodeBody": Evaluates, "DecodeBodyStream": Evaluates, "ValidateDecoded": Evaluates, "ValidateDecodedStream": Evaluates,
 
-		"GetFieldManagement": reads, "GetOpenApiModels": reads,
+		"GetFieldManagement": Reads, "GetOpenApiModels": Reads,
 	},
-	"crdeval.v1.ServerService":  {"GetServerInfo": identified},
-	"crdeval.webhook.Converter": {"Convert": evaluates},
+	"crdeval.v1.ServerService": {"GetServerInfo": Identified},
 
 	// The transport accepts probes without credentials.
-	"grpc.health.v1.Health":                    {"Check": identified, "List": identified, "Watch": identified},
-	"grpc.reflection.v1.ServerReflection":      {"ServerReflectionInfo": identified},
-	"grpc.reflection.v1alpha.ServerReflection": {"ServerReflectionInfo": identified},
+	"grpc.health.v1.Health":                    {"Check": Identified, "List": Identified, "Watch": Identified},
+	"grpc.reflection.v1.ServerReflection":      {"ServerReflectionInfo": Identified},
+	"grpc.reflection.v1alpha.ServerReflection": {"ServerReflectionInfo": Identified},
 }
 
 // permissionFor returns the permission that a method such as /crdeval.v1.RegistryService/GetCrd requires. ok is false
 // for an unknown method.
-func permissionFor(method string) (p permission, ok bool) {
+func permissionFor(method string) (p Permission, ok bool) {
 	service, name, _ := strings.Cut(strings.TrimPrefix(method, "/"), "/")
 	p, ok = methods[service][name]
 	return p, ok

@@ -51,7 +51,7 @@ func parseBinding(n node) (b binding) {
 }
 
 // permissions returns what an identity may do in a catalog.
-func (p *policy) permissions(id Identity, catalog string) (all permission) {
+func (p *policy) permissions(id Identity, catalog string) (all Permission) {
 	for i := range p.bindings {
 		if b := &p.bindings[i]; b.has(id) && matchesAny(b.catalogs, catalog) {
 			all |= permissionsOf[b.role]

@@ -38,7 +38,7 @@ func TestParsePolicyRejects(t *testing.T) {
 		}
 	}
 	const shared = "bindings: [{role: reader, catalogs: &all ['*'], users: [1]}, {role: admin, catalogs: *all, users: [b]}]"
-	if p, err := parsePolicy([]byte(shared)); err != nil || p.permissions(Identity{Name: "b"}, "x")&administers == 0 || p.permissions(Identity{Name: "1"}, "x") != reads {
+	if p, err := parsePolicy([]byte(shared)); err != nil || p.permissions(Identity{Name: "b"}, "x")&Administers == 0 || p.permissions(Identity{Name: "1"}, "x") != Reads {
 		t.Errorf("an alias: %v", err)
 	}
 }
@@ -57,24 +57,24 @@ bindings:
 	user := func(name string, groups ...string) Identity {
 		return Identity{Name: name, Groups: groups, Source: FromToken}
 	}
-	const all = reads | evaluates | registers | administers
+	const all = Reads | Evaluates | Registers | Administers
 	for _, c := range []struct {
 		id      Identity
 		catalog string
-		want    permission
+		want    Permission
 	}{
-		{user("alice"), "default", reads},
-		{user("alice"), "team-", reads},
+		{user("alice"), "default", Reads},
+		{user("alice"), "team-", Reads},
 		{user("alice"), "team", 0},
 		{user("Alice"), "default", 0},
-		{user("bob", "devs"), "team-b", reads},
+		{user("bob", "devs"), "team-b", Reads},
 		{user("bob", "dev"), "team-b", 0},
-		{user("ci-1"), "team-a", reads | registers},
+		{user("ci-1"), "team-a", Reads | Registers},
 		{user("ci-1"), "team-b", 0},
-		{user("system:serviceaccount:ci:robot"), "team-a", reads | registers},
+		{user("system:serviceaccount:ci:robot"), "team-a", Reads | Registers},
 		{user("system:serviceaccount:other:robot"), "team-a", 0},
-		{authenticated("carol", nil, FromJWT), "x", reads | evaluates},
-		{authenticated("alice", nil, FromJWT), "default", reads | evaluates},
+		{authenticated("carol", nil, FromJWT), "x", Reads | Evaluates},
+		{authenticated("alice", nil, FromJWT), "default", Reads | Evaluates},
 		{user("carol"), "a-sandbox-b", all},
 		{user("carol"), "a-sandbox", 0},
 		{anonymous, "a-sandbox-b", 0},

@@ -16,29 +16,29 @@ const (
 	Admin     Role = "admin"     // has all permissions, such as creating catalogs
 )
 
-// permission is a bit set of the kinds of calls that a caller may make in a catalog.
-type permission uint8
+// Permission is a bit set of the kinds of calls that a caller may make in a catalog.
+type Permission uint8
 
-// identified is the requirement of methods that any identity may call. They are about no catalog, or filter their
+// Identified is the requirement of calls that any identity may make. They are about no catalog, or filter their
 // answer.
-const identified permission = 0
+const Identified Permission = 0
 
-// The permissions. Each other method requires one of them (methods.go).
+// The permissions. Each other call requires one of them; methods.go lists those of the methods of gRPC.
 const (
-	reads permission = 1 << iota
-	evaluates
-	registers
-	administers
+	Reads Permission = 1 << iota
+	Evaluates
+	Registers
+	Administers
 )
 
 // roles are all roles, from the one with the fewest permissions.
 var roles = []Role{Reader, Evaluator, Registrar, Admin}
 
-var permissionsOf = map[Role]permission{
-	Reader:    reads,
-	Evaluator: reads | evaluates,
-	Registrar: reads | registers,
-	Admin:     reads | evaluates | registers | administers,
+var permissionsOf = map[Role]Permission{
+	Reader:    Reads,
+	Evaluator: Reads | Evaluates,
+	Registrar: Reads | Registers,
+	Admin:     Reads | Evaluates | Registers | Administers,
 }
 
 func roleNames() (names []string) {
@@ -49,7 +49,7 @@ func roleNames() (names []string) {
 }
 
 // rolesWith returns the names of the roles that have a permission, for error messages.
-func rolesWith(p permission) string {
+func rolesWith(p Permission) string {
 	names := slices.DeleteFunc(roleNames(), func(r string) bool { return permissionsOf[Role(r)]&p == 0 })
 	if len(names) < 2 {
 		return strings.Join(names, "")

@@ -45,6 +45,7 @@ const maxMessage = 8 << 20
 
 // wire is a server with both of its faces.
 type wire struct {
+	transport.Entry
 	t          testing.TB
 	url        string
 	http       *http.Client
@@ -100,7 +101,7 @@ func startWith(t testing.TB, wrap func(api.Registry) api.Registry, configure fun
 	}
 	w := &wire{}
 	handler, err := gateway.New(ctx, inner, gateway.Options{
-		MaxBodyBytes: maxMessage, Admission: w, Lists: options.Limits.Lists(),
+		MaxBodyBytes: maxMessage, Entry: w, Lists: options.Limits.Lists(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -116,14 +117,15 @@ func startWith(t testing.TB, wrap func(api.Registry) api.Registry, configure fun
 		_ = store.Close()
 	})
 	*w = wire{
-		t: t, url: rest.URL, http: rest.Client(), health: state,
+		Entry: transport.NewEntry(transport.ServerOptions{Log: log}),
+		t:     t, url: rest.URL, http: rest.Client(), health: state,
 		registry: crdevalv1.NewRegistryServiceClient(conn), evaluation: crdevalv1.NewEvaluationServiceClient(conn),
 		shows: crdevalv1.NewPresentationServiceClient(conn), apiServers: crdevalv1.NewApiServerServiceClient(conn), server: crdevalv1.NewServerServiceClient(conn),
 	}
 	return w
 }
 
-// AdmitRequest implements transport.Admission.
+// AdmitRequest implements transport.Entry.
 func (w *wire) AdmitRequest(r *http.Request) error {
 	call.Of(r.Context()).Lease = w.ledger.Open("caller")
 	return nil

@@ -23,7 +23,6 @@ import (
 	"github.com/crdeval/crdeval/server/access"
 	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/registry"
-	"github.com/crdeval/crdeval/server/transport/inprocess"
 	"github.com/crdeval/crdeval/server/webhook"
 )
 
@@ -97,28 +96,17 @@ func Register(r grpc.ServiceRegistrar, o Options) {
 	crdevalv1.RegisterServerServiceServer(r, newServerService(&o))
 }
 
-// ConversionWebhook returns the service that answers ConversionReviews. It runs behind the interceptors of conn, which
-// know it as webhook.ConvertMethod.
-func ConversionWebhook(conn *inprocess.Conn, o Options) webhook.ConversionService {
+// ConversionWebhook returns the function that answers ConversionReviews. It does not authorize calls.
+func ConversionWebhook(o Options) webhook.ConvertFunc {
 	o = o.withDefaults()
-	return &conversionWebhook{conn: conn, faults: o.faults(), converter: webhook.Converter{
+	f := o.faults()
+	converter := webhook.Converter{
 		Registry: o.Registry, Limits: o.Limits.Documents, Scheduler: o.Scheduler, Observe: o.Converted,
-	}}
-}
-
-type conversionWebhook struct {
-	conn      *inprocess.Conn
-	faults    faults
-	converter webhook.Converter
-}
-
-// Convert implements webhook.ConversionService.
-func (c *conversionWebhook) Convert(ctx context.Context, r *webhook.Conversion) (answer *webhook.Converted, err error) {
-	_, err = c.conn.Call(ctx, webhook.ConvertMethod, r, func(ctx context.Context, _ any) (any, error) {
-		answer, err = c.converter.Convert(ctx, r)
-		return answer, c.faults.call(ctx, err)
-	})
-	return answer, err
+	}
+	return func(ctx context.Context, r *webhook.Conversion) (*webhook.Converted, error) {
+		answer, err := converter.Convert(ctx, r)
+		return answer, f.call(ctx, err)
+	}
 }
 
 type serverService struct {

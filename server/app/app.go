@@ -47,22 +47,22 @@ type App struct {
 	build  Build
 	log    *slog.Logger
 
-	telemetry   *telemetry.Telemetry
-	programs    *cache.Cache[string, *engine.Definition]
-	scheduler   *flow.Scheduler
-	registry    *registry.Registry
-	tls         *transport.TLS // nil: no TLS
-	access      *access.Control
-	audit       *audit.Log // nil: none
-	guard       *transport.Guard
-	gate        *transport.Gate
-	rejected    func(reason string) // counts a call rejected with OVERLOADED
-	health      *health.Server
-	grpc        *grpc.Server
-	inProcess   *inprocess.Conn // calls the same services for the REST gateway
-	admission   transport.Admission
-	conversions webhook.ConversionService
-	web         []web
+	telemetry *telemetry.Telemetry
+	programs  *cache.Cache[string, *engine.Definition]
+	scheduler *flow.Scheduler
+	registry  *registry.Registry
+	tls       *transport.TLS // nil: no TLS
+	access    *access.Control
+	audit     *audit.Log // nil: none
+	guard     *transport.Guard
+	gate      *transport.Gate
+	rejected  func(reason string) // counts a call rejected with OVERLOADED
+	health    *health.Server
+	grpc      *grpc.Server
+	inProcess *inprocess.Conn     // calls the same services for the REST gateway
+	entry     transport.Entry     // of REST requests
+	convert   webhook.ConvertFunc // answers ConversionReviews
+	web       []web
 
 	memory      *call.Memory // of the calls
 	connections *transport.Connections
@@ -227,7 +227,7 @@ func (a *App) startGRPC(ctx context.Context) error {
 		memory.Pace(ctx, heapFloor(limit), memory.ServerGrowth, memory.ServerPercent)
 	})
 	pressure := memory.NewPressure(limit)
-	methods := map[string]bool{webhook.ConvertMethod: true} // complete before the first call
+	methods := map[string]bool{webhook.ConvertLabel: true} // complete before the first call
 	a.rejected = a.telemetry.CountRejectedCalls(
 		string(call.ReasonConcurrency), string(call.ReasonDelay), string(call.ReasonMaxInFlight),
 		transport.RejectedMemory, transport.RejectedIncomplete, transport.RejectedAuxiliary, rejectedOther)
@@ -249,7 +249,7 @@ func (a *App) startGRPC(ctx context.Context) error {
 		Stats: a.telemetry.ServerHandler(func(m string) bool { return methods[m] }), Log: a.log,
 		Codec: api.Codec(a.config.limits()), MaxAuxiliaryStreams: a.config.maxConnections(),
 	}
-	a.grpc, a.inProcess, a.admission = transport.NewServer(options), transport.NewInProcess(options), transport.NewAdmission(options)
+	a.grpc, a.inProcess, a.entry = transport.NewServer(options), transport.NewInProcess(options), transport.NewEntry(options)
 	a.closing.then("gRPC", func(context.Context) error {
 		a.grpc.Stop() // also without Run: it has workers
 		a.inProcess.Stop()
@@ -267,7 +267,7 @@ func (a *App) startGRPC(ctx context.Context) error {
 		Converted: a.telemetry.ObserveReviewedObjects(),
 	}
 	api.Register(services, o)
-	a.conversions = api.ConversionWebhook(a.inProcess, o)
+	a.convert = api.ConversionWebhook(o)
 	for service, info := range a.grpc.GetServiceInfo() {
 		for _, m := range info.Methods {
 			methods["/"+service+"/"+m.Name] = true

@@ -32,8 +32,8 @@ func (a *App) startWeb(ctx context.Context) error {
 	}
 	rest, err := gateway.New(ctx, a.inProcess, gateway.Options{
 		MaxBodyBytes: int64(a.config.MaxMessageBytes), Bodies: bodies, Lists: a.config.limits().Lists(), Pages: pages, Calls: calls,
-		Reviewed:  a.telemetry.CountReviews(),
-		Admission: a.admission, Converter: a.conversions,
+		Reviewed: a.telemetry.CountReviews(),
+		Entry:    a.entry, Convert: a.convert,
 		Limits: document.Limits{
 			MaxDepth: a.config.MaxDocumentDepth, MaxAliasFactor: a.config.MaxAliasFactor, MaxAliasBytes: int(a.config.MaxAliasBytes),
 		},

@@ -3,6 +3,7 @@ package gateway
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crdeval/crdeval/server/access"
 	"github.com/crdeval/crdeval/server/gateway/codec"
 
 	"google.golang.org/grpc/peer"
@@ -28,27 +30,32 @@ const testPatience = 5 * time.Minute
 // withMemory makes requests hold memory of a ledger. Their caller is the connection, or the same for all if shared.
 func withMemory(o *Options, total int64, shared bool) *call.Memory {
 	m := call.NewMemory(total)
-	admission := o.Admission
-	o.Admission = admitFunc(func(r *http.Request) error {
+	entry := o.Entry
+	o.Entry = admitFunc(func(r *http.Request) error {
 		p, _ := peer.FromContext(r.Context())
 		caller := p.Addr.String()
 		if shared {
 			caller = "caller"
 		}
 		call.Of(r.Context()).Lease = m.Open(caller)
-		if admission != nil {
-			return admission.AdmitRequest(r)
+		if entry != nil {
+			return entry.AdmitRequest(r)
 		}
 		return nil
 	})
 	return m
 }
 
-// admitFunc is an Admission.
+// admitFunc is an Entry that permits all calls.
 type admitFunc func(*http.Request) error
 
-// AdmitRequest implements transport.Admission.
+// AdmitRequest implements transport.Entry.
 func (f admitFunc) AdmitRequest(r *http.Request) error { return f(r) }
+
+// Run implements transport.Entry.
+func (admitFunc) Run(ctx context.Context, _ string, _ access.Permission, _ string, f func(context.Context) error) error {
+	return f(ctx)
+}
 
 func held(m *call.Memory) (n int64) {
 	for _, bytes := range m.Stats().Bytes {
@@ -213,7 +220,7 @@ func TestSlowCalls(t *testing.T) {
 	}
 }
 
-// admitUnless returns an Admission that rejects requests with an Authorization.
+// admitUnless returns an Entry that rejects requests with an Authorization.
 func admitUnless(authorization string) admitFunc {
 	return func(r *http.Request) error {
 		if r.Header.Get("Authorization") == authorization {
@@ -225,7 +232,7 @@ func admitUnless(authorization string) admitFunc {
 
 // TestAdmit checks that a request that is not admitted is rejected before its body is read.
 func TestAdmit(t *testing.T) {
-	r, rest := serve(t, Options{Admission: admitUnless("")})
+	r, rest := serve(t, Options{Entry: admitUnless("")})
 	url := rest.URL + "/v1/catalogs/default/crds"
 	code, text, header := send(t, http.MethodPost, url, strings.NewReader(`{}`), nil)
 	if code != http.StatusUnauthorized || !strings.Contains(text, "who are you") || header.Get("WWW-Authenticate") != "Bearer" || r.manifest != nil {
@@ -239,7 +246,7 @@ func TestAdmit(t *testing.T) {
 // TestAdmitOnce: each call is admitted once, because a second slot would replace the first one without its release.
 func TestAdmitOnce(t *testing.T) {
 	var admitted atomic.Int32
-	_, rest := serve(t, Options{Admission: admitFunc(func(*http.Request) error {
+	_, rest := serve(t, Options{Entry: admitFunc(func(*http.Request) error {
 		admitted.Add(1)
 		return nil
 	})})
@@ -277,7 +284,7 @@ func TestLineFeeds(t *testing.T) {
 
 // TestRejectedAtOnce: a client can read a rejection while it sends, and its body holds no memory then.
 func TestRejectedAtOnce(t *testing.T) {
-	o := Options{MaxBodyBytes: 100 << 10, Admission: admitUnless("none")}
+	o := Options{MaxBodyBytes: 100 << 10, Entry: admitUnless("none")}
 	memory := withMemory(&o, 1<<20, false)
 	_, rest := serve(t, o)
 	for _, c := range []struct {

@@ -29,7 +29,7 @@ func (g *gateway) receive(w http.ResponseWriter, r *http.Request, isYAML func(*h
 
 // readBody admits a request and reads its body. Errors are statuses.
 func (g *gateway) readBody(w http.ResponseWriter, r *http.Request, isYAML func(*http.Request) (bool, error)) (*body, error) {
-	if err := g.options.Admission.AdmitRequest(r); err != nil {
+	if err := g.options.Entry.AdmitRequest(r); err != nil {
 		return nil, err
 	}
 	yaml, err := isYAML(r)

@@ -45,8 +45,9 @@ type Options struct {
 	MaxBodyBytes int64
 	// Bodies bounds the time to receive bodies. Default: NewBodies(nil).
 	Bodies *Bodies
-	// Admission admits calls before their bodies are read. Default: all, without a slot and a lease.
-	Admission transport.Admission
+	// Entry admits calls before their bodies are read, and runs the conversion webhook. Default: it admits and permits all
+	// calls, without slots and leases.
+	Entry transport.Entry
 	// Lists bounds the lists of a request, by JSON name. A longer list gets LIMIT_EXCEEDED. Default: those of api.Limits.
 	Lists map[string]api.ListLimit
 	// Limits bound the YAML bodies that are converted to JSON here. MaxBytes is ignored. The server bounds documents.
@@ -55,8 +56,8 @@ type Options struct {
 	Pages map[string]http.Handler
 	// Calls are further paths, each for POST. They are admitted as other calls, and their bodies have the same bounds.
 	Calls map[string]Call
-	// Converter answers ConversionReviews. Required for the conversion webhook.
-	Converter webhook.ConversionService
+	// Convert answers ConversionReviews. Required for the conversion webhook.
+	Convert webhook.ConvertFunc
 	// Reviewed is called for each review, with the webhook's name and a webhook.Outcome or "error". May be nil.
 	Reviewed func(webhook, outcome string)
 }
@@ -80,8 +81,8 @@ func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Ha
 	if o.Lists == nil {
 		o.Lists = api.Limits{}.Lists()
 	}
-	if o.Admission == nil {
-		o.Admission = transport.NewAdmission(transport.ServerOptions{})
+	if o.Entry == nil {
+		o.Entry = transport.NewEntry(transport.ServerOptions{})
 	}
 	if o.Reviewed == nil {
 		o.Reviewed = func(string, string) {}

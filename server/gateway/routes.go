@@ -173,7 +173,7 @@ func (g *gateway) admitWithoutBody(r *http.Request) error {
 		return invalid("%s %s takes no body: everything is in the path and the query", r.Method, r.URL.Path)
 	}
 	r.Header.Del("Content-Type")
-	return g.options.Admission.AdmitRequest(r)
+	return g.options.Entry.AdmitRequest(r)
 }
 
 // checkQuery returns INVALID_ARGUMENT for a query that the route does not take.

@@ -151,7 +151,7 @@ func clientContext(r *http.Request) context.Context {
 func (g *gateway) openStream(
 	ctx context.Context, r *http.Request, kind streamCall, catalog string,
 ) (*streamReader, error) {
-	if err := g.options.Admission.AdmitRequest(r); err != nil {
+	if err := g.options.Entry.AdmitRequest(r); err != nil {
 		return nil, err
 	}
 	if err := checkEncoding(r.Header); err != nil {

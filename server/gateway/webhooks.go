@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/access"
 	"github.com/crdeval/crdeval/server/call"
 	"github.com/crdeval/crdeval/server/webhook"
 )
@@ -102,7 +103,11 @@ func (g *gateway) convert(
 		}
 		return nil
 	}
-	answer, err := g.options.Converter.Convert(ctx, request)
+	var answer *webhook.Converted
+	err = g.options.Entry.Run(ctx, webhook.ConvertLabel, access.Evaluates, catalog, func(ctx context.Context) error {
+		answer, err = g.options.Convert(ctx, request)
+		return err
+	})
 	if err != nil {
 		return "", nil, err
 	}

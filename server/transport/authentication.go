@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"net/http"
+	"path"
 	"strings"
 	"sync"
 	"time"
@@ -31,7 +32,7 @@ type Guard struct {
 
 // Denial is a call that was not authenticated or not permitted.
 type Denial struct {
-	Method  string // the full method of gRPC, or the method and path of HTTP
+	Method  string // the full method of gRPC, the label of Entry.Run, or the method and path of HTTP
 	Catalog string // "" if the call was rejected before its message was read
 	Err     error
 }
@@ -120,6 +121,16 @@ func (g *Guard) authorize(ctx context.Context, method string, request any) error
 	c.SetCatalog(crdevalv1.CatalogOf(request))
 	if err := g.access.Authorize(c.Identity, method, c.Catalog); err != nil {
 		return g.deny(ctx, Denial{Method: method, Catalog: c.Catalog, Err: err})
+	}
+	return nil
+}
+
+// permit notes the catalog of a call that is not one of gRPC. It returns an error if the caller lacks the permission.
+func (g *Guard) permit(ctx context.Context, label string, required access.Permission, catalog string) error {
+	c := call.Of(ctx)
+	c.SetCatalog(catalog)
+	if err := g.access.Permit(c.Identity, path.Base(label), required, catalog); err != nil {
+		return g.deny(ctx, Denial{Method: label, Catalog: catalog, Err: err})
 	}
 	return nil
 }

@@ -108,7 +108,7 @@ func TestDenialsByHeaders(t *testing.T) {
 	from := call.With(peer.NewContext(t.Context(), p), &call.Call{RequestID: "r2"})
 	r := httptest.NewRequestWithContext(from, "POST", "/v1/catalogs", http.NoBody)
 	r.Header.Set(authorization, "Bearer beta")
-	if err := NewAdmission(ServerOptions{Guard: guard}).AdmitRequest(r); status.Code(err) != codes.Unauthenticated {
+	if err := NewEntry(ServerOptions{Guard: guard}).AdmitRequest(r); status.Code(err) != codes.Unauthenticated {
 		t.Error(err)
 	}
 	expect("HTTP", "POST /v1/catalogs192.0.2.1[r2]carolcertificatethe bearer token")

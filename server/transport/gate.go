@@ -124,11 +124,14 @@ func stackOf(p any) string {
 	return string(debug.Stack())
 }
 
-// onPanic turns a panic of a handler into an error of the call. Only the log has the stack.
+// onPanic turns a panic of a handler into an error of the call.
 func onPanic(log *slog.Logger) recovery.Option {
-	return recovery.WithRecoveryHandlerContext(func(ctx context.Context, p any) error {
-		log.ErrorContext(ctx, "a call panicked", "panic", fmt.Sprint(p), "stack", stackOf(p))
-		return statusError(crdevalv1.ErrorReason_ERROR_REASON_INTERNAL,
-			"internal error: the log of the server has the details; please report it", nil)
-	})
+	return recovery.WithRecoveryHandlerContext(func(ctx context.Context, p any) error { return panicError(ctx, log, p) })
+}
+
+// panicError logs a panic that was recovered just now, and returns the error of its call. Only the log has the stack.
+func panicError(ctx context.Context, log *slog.Logger, p any) error {
+	log.ErrorContext(ctx, "a call panicked", "panic", fmt.Sprint(p), "stack", stackOf(p))
+	return statusError(crdevalv1.ErrorReason_ERROR_REASON_INTERNAL,
+		"internal error: the log of the server has the details; please report it", nil)
 }

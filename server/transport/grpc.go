@@ -2,7 +2,7 @@
 // with its interceptors, and the HTTP server. Of the API it knows the errors only.
 //
 // The headers of a call over gRPC pass taps: the guard authenticates the caller, and the gate reserves the slot. A REST
-// request passes an Admission instead. Then come the interceptors, outermost first: telemetry, access log, memory,
+// request passes an Entry instead. Then come the interceptors, outermost first: telemetry, access log, memory,
 // recovery, guard. So a panic is logged and counted as an error.
 //
 // A call holds its slot until its handler returns, and its memory until gRPC has written the response: account.go,
@@ -85,7 +85,7 @@ func (o ServerOptions) interceptors() (unary []grpc.UnaryServerInterceptor, stre
 	return unary, stream
 }
 
-// NewInProcess returns a connection without services for the REST gateway. An Admission has authenticated its calls, and
+// NewInProcess returns a connection without services for the REST gateway. An Entry has authenticated its calls, and
 // has reserved their slots and opened their leases.
 func NewInProcess(o ServerOptions) *inprocess.Conn {
 	o = o.withDefaults()

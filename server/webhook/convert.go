@@ -38,9 +38,6 @@ type Conversion struct {
 	Reserve func(bytes int64) error
 }
 
-// GetCatalog returns the name of the catalog.
-func (r *Conversion) GetCatalog() string { return r.Catalog }
-
 // Converted is the answer to a Conversion.
 type Converted struct {
 	// Outcome is Success or Failure.
@@ -55,10 +52,8 @@ const (
 	Failure Outcome = "failure" // an object cannot be converted, so an API server uses none
 )
 
-// ConversionService answers ConversionReviews. Errors are statuses.
-type ConversionService interface {
-	Convert(ctx context.Context, r *Conversion) (*Converted, error)
-}
+// ConvertFunc answers ConversionReviews. Errors are statuses.
+type ConvertFunc func(ctx context.Context, r *Conversion) (*Converted, error)
 
 // Converter answers ConversionReviews by the conversion rules of registered CRDs.
 type Converter struct {
@@ -84,8 +79,8 @@ type Observation struct {
 	Conversion *conversionwebhook.Error
 }
 
-// ConvertMethod is the name of Convert for access control, logs and metrics.
-const ConvertMethod = "/crdeval.webhook.Converter/Convert"
+// ConvertLabel names conversions in errors, logs and metrics.
+const ConvertLabel = "/webhook/Convert"
 
 // Convert answers a review. If the reason for a failure is neither an object nor the CRD, it returns an error.
 func (c *Converter) Convert(ctx context.Context, r *Conversion) (*Converted, error) {

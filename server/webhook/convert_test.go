@@ -171,7 +171,7 @@ func TestNoConversion(t *testing.T) {
 	s := serve(t, func(o *gateway.Options) {
 		o.MaxBodyBytes = 64 << 20
 		memory := call.NewMemory(128 << 20) // a caller can hold 64 MiB
-		o.Admission = admitFunc(func(r *http.Request) error {
+		o.Entry = entryWith(func(r *http.Request) error {
 			call.Of(r.Context()).Lease = memory.Open("caller")
 			return nil
 		})

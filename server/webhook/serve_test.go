@@ -29,6 +29,7 @@ import (
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/gateway"
 	"github.com/crdeval/crdeval/server/registry"
+	"github.com/crdeval/crdeval/server/transport"
 	"github.com/crdeval/crdeval/server/transport/inprocess"
 	"github.com/crdeval/crdeval/server/webhook"
 )
@@ -42,11 +43,19 @@ type server struct {
 	observed chan webhook.Observation // before the answer
 }
 
-// admitFunc is an Admission.
-type admitFunc func(*http.Request) error
+// admitEntry is an Entry with another AdmitRequest.
+type admitEntry struct {
+	transport.Entry
+	admit func(*http.Request) error
+}
 
-// AdmitRequest implements transport.Admission.
-func (f admitFunc) AdmitRequest(r *http.Request) error { return f(r) }
+// AdmitRequest implements transport.Entry.
+func (e admitEntry) AdmitRequest(r *http.Request) error { return e.admit(r) }
+
+// entryWith returns an Entry that calls admit for each request.
+func entryWith(admit func(*http.Request) error) transport.Entry {
+	return admitEntry{transport.NewEntry(transport.ServerOptions{Log: slog.New(slog.DiscardHandler)}), admit}
+}
 
 // reported waits for the next call of Reviewed.
 func (s *server) reported(t *testing.T) string {
@@ -82,7 +91,7 @@ func serve(t *testing.T, configure func(*gateway.Options)) *server {
 		},
 	}
 	api.Register(conn, services)
-	options := gateway.Options{Converter: api.ConversionWebhook(conn, services), Reviewed: func(name, outcome string) {
+	options := gateway.Options{Convert: api.ConversionWebhook(services), Reviewed: func(name, outcome string) {
 		select {
 		case s.reviewed <- name + " " + outcome:
 		default: // of a test that does not ask
@@ -356,7 +365,7 @@ func TestNoAnswer(t *testing.T) {
 func TestWhoMayCall(t *testing.T) {
 	var rejection error
 	s := serve(t, func(o *gateway.Options) {
-		o.Admission = admitFunc(func(*http.Request) error { return rejection })
+		o.Entry = entryWith(func(*http.Request) error { return rejection })
 	})
 	body := review("CREATE", `{`+fresh+`}`, ``)
 	rejection = status.Error(codes.Unauthenticated, "who are you")

@@ -85,7 +85,7 @@ func (c *Conn) Invoke(ctx context.Context, method string, request, response any,
 	if !ok {
 		return status.Errorf(codes.Unimplemented, "unknown method %s", method)
 	}
-	return c.run(ctx, method, func(ctx context.Context) error {
+	return Run(ctx, c.options.Stats, method, func(ctx context.Context) error {
 		decode := func(into any) error { return alias(into, request) }
 		result, err := m.desc.Handler(m.service, ctx, decode, c.intercept)
 		if err != nil {
@@ -95,21 +95,12 @@ func (c *Conn) Invoke(ctx context.Context, method string, request, response any,
 	})
 }
 
-// Call runs a function on the caller's goroutine behind the interceptors, as the handler of a unary method. The request
-// need not be a message.
-func (c *Conn) Call(ctx context.Context, method string, request any, handler grpc.UnaryHandler) (response any, err error) {
-	err = c.run(ctx, method, func(ctx context.Context) (err error) {
-		response, err = c.intercept(ctx, request, &grpc.UnaryServerInfo{FullMethod: method}, handler)
-		return err
-	})
-	return response, err
-}
-
-// run runs a unary call, and reports its begin and its end. Errors are statuses.
-func (c *Conn) run(ctx context.Context, method string, f func(context.Context) error) error {
-	ctx, cancel := context.WithCancel(c.serverContext(ctx, method))
+// Run runs f as a unary call, on the caller's goroutine and without interceptors. It reports the begin and the end of the
+// call to h, which may be nil. Errors are statuses.
+func Run(ctx context.Context, h stats.Handler, name string, f func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(serverContext(ctx, h, name))
 	defer cancel()
-	end := c.begin(ctx, false, false)
+	end := begin(ctx, h, false, false)
 	err := f(ctx)
 	if err != nil {
 		err = statusError(err)
@@ -129,20 +120,19 @@ func (c *Conn) intercept(ctx context.Context, request any, info *grpc.UnaryServe
 
 // serverContext returns the context of a handler. It has no metadata: a handler must not send that of grpc-gateway, which
 // has the caller's token, to other servers.
-func (c *Conn) serverContext(ctx context.Context, method string) context.Context {
+func serverContext(ctx context.Context, h stats.Handler, method string) context.Context {
 	ctx = metadata.NewOutgoingContext(ctx, nil)
 	of := *call.Of(ctx)
 	of.Method = method
 	ctx = call.With(ctx, &of)
-	if h := c.options.Stats; h != nil {
+	if h != nil {
 		ctx = h.TagRPC(ctx, &stats.RPCTagInfo{FullMethodName: method})
 	}
 	return ctx
 }
 
-// begin reports the begin of a call to the stats handler. The function that it returns reports the end.
-func (c *Conn) begin(ctx context.Context, clientStream, serverStream bool) (end func(error)) {
-	h := c.options.Stats
+// begin reports the begin of a call to h. The function that it returns reports the end.
+func begin(ctx context.Context, h stats.Handler, clientStream, serverStream bool) (end func(error)) {
 	if h == nil {
 		return func(error) {}
 	}
@@ -195,11 +185,11 @@ func (c *Conn) NewStream(ctx context.Context, _ *grpc.StreamDesc, method string,
 		return nil, status.Errorf(codes.Unimplemented, "unknown method %s", method)
 	}
 	s := newStream(m.desc.ClientStreams)
-	serving, cancel := context.WithCancel(c.serverContext(ctx, method))
+	serving, cancel := context.WithCancel(serverContext(ctx, c.options.Stats, method))
 	unhook := context.AfterFunc(c.stopped, cancel)
 	server := &serverStream{stream: s, ctx: serving}
 	c.running.Go(func() {
-		end := c.begin(serving, m.desc.ClientStreams, m.desc.ServerStreams)
+		end := begin(serving, c.options.Stats, m.desc.ClientStreams, m.desc.ServerStreams)
 		info := &grpc.StreamServerInfo{FullMethod: method, IsClientStream: m.desc.ClientStreams, IsServerStream: m.desc.ServerStreams}
 		handler := m.desc.Handler
 		for _, interceptor := range slices.Backward(c.options.Stream) {
