@@ -9,7 +9,7 @@ import (
 // Create returns the creation of an object, JSON or YAML. Callers can set further fields of the item, as for all writes:
 // the CRD, the version of the endpoint, a namespace, a revision.
 func Create(object []byte) *crdevalv1.WriteItem {
-	return &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: Document(object)}}}
+	return &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: Document(object)}}}
 }
 
 // Update returns the update of a stored object, at any version that the CRD lists, to a new one.
@@ -18,7 +18,7 @@ func Update(old, object []byte) *crdevalv1.WriteItem { return UpdateSubresource(
 // UpdateSubresource returns a write of the subresource status or scale of a stored object. For scale, object is an
 // autoscaling/v1 Scale.
 func UpdateSubresource(name string, old, object []byte) *crdevalv1.WriteItem {
-	return &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{
+	return &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{
 		Object: Document(object), OldObject: Document(old), Subresource: name,
 	}}}
 }
@@ -34,7 +34,7 @@ func JSONPatch(old, patch []byte) *crdevalv1.WriteItem {
 }
 
 func patchOf(t crdevalv1.PatchType, old, patch []byte) *crdevalv1.WriteItem {
-	return &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{
+	return &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{
 		Type: t, Patch: Document(patch), OldObject: Document(old),
 	}}}
 }

@@ -148,7 +148,7 @@ func inBatches[Q, E proto.Message, P response[A], A, R any](
 				most = min(most, limit)
 			}
 		}
-		capacity = limits.GetMaxMessageBytes() / 2 // of a message; the answer may be larger than the request
+		capacity = int64(limits.GetMaxMessageBytes()) / 2 // of a message; the answer may be larger than the request
 		for _, crd := range c.overlay {
 			capacity -= int64(proto.Size(crd))
 		}

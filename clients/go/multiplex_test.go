@@ -411,7 +411,7 @@ func TestUnaryCalls(t *testing.T) {
 		"nil item":     {request: &crdevalv1.AdmitRequest{Items: []*crdevalv1.WriteItem{nil}}},
 		"inline CRDs":  {request: &crdevalv1.AdmitRequest{Items: one, Context: &crdevalv1.EvaluationContext{Crds: []*crdevalv1.Document{{}}}}},
 		"table row":    {request: &crdevalv1.AdmitRequest{Items: one, Include: &crdevalv1.PresentationOptions{TableRow: true}}},
-		"large item":   {request: &crdevalv1.AdmitRequest{Items: []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: Document(make([]byte, maxSharedItem))}}}}}},
+		"large item":   {request: &crdevalv1.AdmitRequest{Items: []*crdevalv1.WriteItem{{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: Document(make([]byte, maxSharedItem))}}}}}},
 		"no UTF-8":     {request: &crdevalv1.AdmitRequest{Items: []*crdevalv1.WriteItem{{Namespace: "\xff"}}}},
 		"metadata":     {request: &crdevalv1.AdmitRequest{Items: one}, md: true},
 		"call options": {request: &crdevalv1.AdmitRequest{Items: one}, options: []grpc.CallOption{grpc.WaitForReady(true)}},

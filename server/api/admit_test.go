@@ -146,14 +146,14 @@ func TestInclude(t *testing.T) {
 			t.Errorf("%s: scale %s", name, scale)
 		}
 	}
-	admitted := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: old, OldObject: old}}}}, Include: include})
+	admitted := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.WriteItem{{Write: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: old, OldObject: old}}}}, Include: include})
 	check("Admit", admitted[0].GetVerdict().GetPresentation())
 	read, err := w.evaluation.Read(context.Background(), &crdevalv1.ReadRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: []*crdevalv1.ObjectItem{{Object: old}}, Include: include})
 	if err != nil {
 		t.Fatal(err)
 	}
 	check("Read", read.GetResults()[0].GetTransformed().GetPresentation())
-	plain := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: old, OldObject: old}}}}})
+	plain := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.WriteItem{{Write: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: old, OldObject: old}}}}})
 	if p := plain[0].GetVerdict().GetPresentation(); p != nil {
 		t.Errorf("%v was not requested", p)
 	}
@@ -173,14 +173,14 @@ func TestBadAdmits(t *testing.T) {
 	}{
 		{"patch after its stage", crdevalv1.AdmissionStage_ADMISSION_STAGE_FINISH, patched, codes.InvalidArgument, "INVALID_ARGUMENT"},
 		{"nothing", 0, &crdevalv1.WriteItem{}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"no such subresource", 0, &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: object, OldObject: object, Subresource: "exec"}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"no such CRD", 0, &crdevalv1.WriteItem{Crd: "a.b", Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: object}}}, codes.NotFound, "CRD_NOT_FOUND"},
-		{"no such version", 0, &crdevalv1.WriteItem{Version: "v9", Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: object}}}, codes.NotFound, "VERSION_NOT_FOUND"},
-		{"huge", 0, &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(lamp("v1", `,"spec":{"color":"`+hugeString+`"}`))}}}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
+		{"no such subresource", 0, &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: object, OldObject: object, Subresource: "exec"}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"no such CRD", 0, &crdevalv1.WriteItem{Crd: "a.b", Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: object}}}, codes.NotFound, "CRD_NOT_FOUND"},
+		{"no such version", 0, &crdevalv1.WriteItem{Version: "v9", Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: object}}}, codes.NotFound, "VERSION_NOT_FOUND"},
+		{"huge", 0, &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(lamp("v1", `,"spec":{"color":"`+hugeString+`"}`))}}}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			// Of another stage the good item has to be as that takes it.
-			results := w.admit(&crdevalv1.AdmitRequest{Stage: c.stage, Items: []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: object}}}, c.item}})
+			results := w.admit(&crdevalv1.AdmitRequest{Stage: c.stage, Items: []*crdevalv1.WriteItem{{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: object}}}, c.item}})
 			if !results[0].GetVerdict().GetAllowed() {
 				t.Errorf("the good item beside it: %v", results[0])
 			}
@@ -203,7 +203,7 @@ func TestConversionUnavailable(t *testing.T) {
 		t.Fatal(got, err)
 	}
 	stored, other := jsonDocument(newLamp("v1", `,"spec":{}`)), jsonDocument(newLamp("v1beta1", `,"spec":{}`))
-	results := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: stored}}}, {Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: other}}}, {Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: stored, OldObject: other}}}, {Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: other, OldObject: stored}}}}})
+	results := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.WriteItem{{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: stored}}}, {Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: other}}}, {Write: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: stored, OldObject: other}}}, {Write: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: other, OldObject: stored}}}}})
 	if !results[0].GetVerdict().GetAllowed() {
 		t.Errorf("the storage version: %v", results[0])
 	}
@@ -230,7 +230,7 @@ func TestAdmitAnswersWithinTheLimit(t *testing.T) {
 	long := strings.Repeat("x", maxMessage/6)
 	items := make([]*crdevalv1.WriteItem, 5)
 	for i := range items {
-		items[i] = &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(`{"apiVersion":"example.com/v1beta1","kind":"Lamp","metadata":{"name":"x","namespace":"default"},"spec":{"color":"` + long + `"}}`)}}}
+		items[i] = &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(`{"apiVersion":"example.com/v1beta1","kind":"Lamp","metadata":{"name":"x","namespace":"default"},"spec":{"color":"` + long + `"}}`)}}}
 	}
 	full, fitting := 0, 0
 	for _, result := range w.admit(&crdevalv1.AdmitRequest{Items: items}) {

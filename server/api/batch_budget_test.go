@@ -27,7 +27,7 @@ func TestAnswersThatDoNotFit(t *testing.T) {
 	object := jsonDocument(`{"apiVersion":"example.com/v1","kind":"Grower","metadata":{"name":"a"},"spec":{}}`)
 	var items []*crdevalv1.WriteItem
 	for range 200 {
-		items = append(items, &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: object}}})
+		items = append(items, &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: object}}})
 	}
 	check := func(name string, answer proto.Message, err error, errorOf func(int) (bool, *status.Status)) {
 		if err != nil {

@@ -50,7 +50,7 @@ func (v treacherousView) Named(ctx context.Context, name, revision string) (*eng
 // TestItemsFailAlone: whatever one item does, the call succeeds and the items beside it are evaluated.
 func TestItemsFailAlone(t *testing.T) {
 	w := start(t, func(r api.Registry) api.Registry { return treacherous{r} }).withCronTab()
-	good := &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(cronTab(`{}`))}}}
+	good := &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(cronTab(`{}`))}}}
 	for _, c := range []struct {
 		crd, reason string
 		code        codes.Code
@@ -93,9 +93,9 @@ func TestItemsFailAlone(t *testing.T) {
 // TestDeadline: a call whose time runs out still answers, with what was done and an error for each item that was not.
 func TestDeadline(t *testing.T) {
 	w := start(t, func(r api.Registry) api.Registry { return treacherous{r} }).withCronTab()
-	r := &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(cronTab(`{}`))}}}}}
+	r := &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: []*crdevalv1.WriteItem{{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(cronTab(`{}`))}}}}}
 	for range 9 {
-		r.Items = append(r.Items, &crdevalv1.WriteItem{Crd: "waits", Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(cronTab(`{}`))}}})
+		r.Items = append(r.Items, &crdevalv1.WriteItem{Crd: "waits", Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(cronTab(`{}`))}}})
 	}
 	got, err := patiently(t, func(ctx context.Context) (*crdevalv1.ValidateResponse, error) {
 		got, err := w.evaluation.Validate(ctx, r)

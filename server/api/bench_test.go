@@ -18,7 +18,7 @@ func BenchmarkBatch(b *testing.B) {
 	w := start(b, nil).withCronTab()
 	r := &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}}
 	for range 100 {
-		r.Items = append(r.Items, &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(benchObject)}}})
+		r.Items = append(r.Items, &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(benchObject)}}})
 	}
 	body := fmt.Sprintf(`{"items":[%s]}`, strings.TrimSuffix(strings.Repeat(`{"create":{"object":`+benchObject+`}},`, 100), ","))
 	b.Run("grpc", func(b *testing.B) {
@@ -57,7 +57,7 @@ func BenchmarkLargeBatch(b *testing.B) {
 	object := cronTab(large.String())
 	r := &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}}
 	for range 100 {
-		r.Items = append(r.Items, &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(object)}}})
+		r.Items = append(r.Items, &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(object)}}})
 	}
 	body := fmt.Sprintf(`{"items":[%s]}`, strings.TrimSuffix(strings.Repeat(`{"create":{"object":`+object+`}},`, 100), ","))
 	for name, call := range map[string]func(){

@@ -130,7 +130,7 @@ func TestCodecDecodes(t *testing.T) {
 }
 
 func BenchmarkCodec(b *testing.B) {
-	item := &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: JSON(bytes.Repeat([]byte("x"), 400))}}}
+	item := &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: JSON(bytes.Repeat([]byte("x"), 400))}}}
 	r := &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}}
 	for range 100 {
 		r.Items = append(r.Items, item)

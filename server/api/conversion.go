@@ -52,7 +52,7 @@ func conversionReport(r *convert.Report) *crdevalv1.ConversionReport {
 func conversionRule(r *convert.Rule) *crdevalv1.ConversionRule {
 	return &crdevalv1.ConversionRule{
 		Between: r.Between[:], Index: int32(r.Index), Kind: r.Kind, Text: valid(r.Text), Preconditions: allValid(r.Preconditions),
-		Class: crdevalv1.ConversionClass(crdevalv1.ConversionClass_value["CONVERSION_CLASS_"+string(r.Class)]),
+		ChangeClass: crdevalv1.ConversionClass(crdevalv1.ConversionClass_value["CONVERSION_CLASS_"+string(r.Class)]),
 	}
 }
 

@@ -97,7 +97,7 @@ func TestSetConversion(t *testing.T) {
 	}
 	moved := false
 	for _, rule := range r.GetRules() {
-		moved = moved || rule.GetKind() == "move" && rule.GetClass() != crdevalv1.ConversionClass_CONVERSION_CLASS_UNSPECIFIED &&
+		moved = moved || rule.GetKind() == "move" && rule.GetChangeClass() != crdevalv1.ConversionClass_CONVERSION_CLASS_UNSPECIFIED &&
 			strings.Join(rule.GetBetween(), " ") == "v1beta1 v1" && strings.Contains(rule.GetText(), "spec.endpoint.host")
 	}
 	if !moved {
@@ -338,7 +338,7 @@ func TestConversionFailed(t *testing.T) {
 			t.Errorf("%s: %v, metadata %v", name, st, info.GetMetadata())
 		}
 	}
-	item := []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(object)}}}}
+	item := []*crdevalv1.WriteItem{{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(object)}}}}
 	admitted := w.admit(&crdevalv1.AdmitRequest{Items: item})
 	check("Admit", status.FromProto(admitted[0].GetError()), "")
 	converted, err := w.evaluation.Convert(t.Context(), &crdevalv1.ConvertRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, TargetVersion: "v1", Items: objectsOf(item...)})

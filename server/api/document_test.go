@@ -29,7 +29,7 @@ func TestFormsOfDocuments(t *testing.T) {
 		"raw, not a text": {raw([]byte("a: \xff\n")), 400},
 	} {
 		r, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{
-			Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: []*crdevalv1.WriteItem{{Crd: "crontabs.stable.example.com", Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: tc.document}}}},
+			Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: []*crdevalv1.WriteItem{{Crd: "crontabs.stable.example.com", Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: tc.document}}}},
 		})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)

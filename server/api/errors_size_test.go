@@ -26,7 +26,7 @@ func TestErrorSizes(t *testing.T) {
 	} {
 		for _, crd := range []string{"", "crontabs.stable.example.com"} {
 			got, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{
-				Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: []*crdevalv1.WriteItem{{Crd: crd, Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: d}}}},
+				Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: []*crdevalv1.WriteItem{{Crd: crd, Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: d}}}},
 			})
 			if err != nil {
 				t.Errorf("%s: %v", name, err)

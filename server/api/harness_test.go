@@ -257,7 +257,7 @@ func cronTab(spec string) string {
 
 // creation returns the creation of an object in JSON.
 func creation(object string) *crdevalv1.WriteItem {
-	return &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(object)}}}
+	return &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(object)}}}
 }
 
 // objectsOf returns the objects of creations as items of the calls that transform objects.
@@ -272,14 +272,14 @@ func objectsOf(creations ...*crdevalv1.WriteItem) (list []*crdevalv1.ObjectItem)
 
 // patch returns the patch of an object in JSON.
 func patch(old, merge string) *crdevalv1.WriteItem {
-	return &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{
+	return &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{
 		Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: jsonDocument(merge), OldObject: jsonDocument(old),
 	}}}
 }
 
 // update returns the update of an object in JSON.
 func update(object, old, subresource string) *crdevalv1.WriteItem {
-	return &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{
+	return &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{
 		Object: jsonDocument(object), OldObject: jsonDocument(old), Subresource: subresource,
 	}}}
 }

@@ -16,7 +16,7 @@ import (
 // overlaid validates an object with inline CRDs.
 func (w *wire) overlaid(object string, crds ...*crdevalv1.Document) (*crdevalv1.ValidateResponse, error) {
 	return w.evaluation.Validate(w.t.Context(), &crdevalv1.ValidateRequest{
-		Context: &crdevalv1.EvaluationContext{Catalog: "default", Crds: crds}, Items: []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(object)}}}},
+		Context: &crdevalv1.EvaluationContext{Catalog: "default", Crds: crds}, Items: []*crdevalv1.WriteItem{{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(object)}}}},
 	})
 }
 

@@ -68,16 +68,17 @@ func (l Limits) withDefaults() Limits {
 func (l Limits) message() *crdevalv1.ServerLimits {
 	d := l.Documents
 	m := &crdevalv1.ServerLimits{
-		MaxBatchItems: int32(l.MaxBatchItems), MaxMessageBytes: int64(l.MaxMessageBytes), MaxInlineCrds: maxInlineCrds,
+		MaxBatchItems: int32(l.MaxBatchItems), MaxMessageBytes: int32(l.MaxMessageBytes), MaxInlineCrds: maxInlineCrds,
 		MaxRegisterCrds: int32(l.MaxRegisterCrds), MaxStoredVersions: maxStoredVersions, MaxYamlNodes: MaxYAMLNodes,
 		DefaultPageSize: registry.DefaultPageSize, MaxPageSize: registry.MaxPageSize,
-		MaxDocumentBytes: int64(d.MaxBytes), MaxCrdBytes: int64(d.MaxBytes), MaxDocumentDepth: int32(d.MaxDepth),
-		MaxAliasFactor: int32(d.MaxAliasFactor), MaxAliasBytes: int64(d.MaxAliasBytes),
-		MaxViolations: int32(d.MaxViolations), MaxViolationBytes: int64(d.MaxViolationBytes),
+		MaxDocumentBytes: int32(d.MaxBytes), MaxDocumentDepth: int32(d.MaxDepth),
+		MaxAliasFactor: int32(d.MaxAliasFactor), MaxAliasBytes: int32(d.MaxAliasBytes),
+		MaxViolations: int32(d.MaxViolations), MaxViolationBytes: int32(d.MaxViolationBytes),
 		MaxErrorDetails: maxErrorDetails, MaxErrorBytes: maxErrorBytes,
 		MaxTraces: rules.MaxTraces, MaxTraceSteps: rules.MaxSteps, MaxTraceValueBytes: rules.MaxValueBytes,
 		MaxStreams: int32(l.MaxStreams), MaxStreamsPerCaller: int32(l.MaxStreamsPerCaller),
-		MaxStreamItems: maxStreamItems, MaxStreamWindow: maxStreamItems, MaxWatchesPerCaller: int32(l.MaxWatchesPerCaller), MaxWatches: int32(l.MaxWatches),
+		MaxStreamItems:      maxStreamItems,
+		MaxWatchesPerCaller: int32(l.MaxWatchesPerCaller), MaxWatches: int32(l.MaxWatches),
 	}
 	if l.MaxItemTime > 0 {
 		m.MaxItemTime = durationpb.New(l.MaxItemTime)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -300,11 +301,13 @@ func warning(w *engine.Warning) *crdevalv1.Warning {
 	}
 }
 
+// position returns nil for a position that does not fit: the body of a REST stream has no bound. A line or a column is
+// never larger than the offset plus 1.
 func position(p *engine.Position) *crdevalv1.Position {
-	if p == nil {
+	if p == nil || p.Offset >= math.MaxInt32 {
 		return nil
 	}
-	return &crdevalv1.Position{Line: int32(p.Line), Column: int32(p.Column), Offset: int64(p.Offset)}
+	return &crdevalv1.Position{Line: int32(p.Line), Column: int32(p.Column), Offset: int32(p.Offset)}
 }
 
 func ruleRef(r *rules.Ref) *crdevalv1.RuleRef {
@@ -421,7 +424,7 @@ func versionReport(v *engine.VersionInfo) *crdevalv1.VersionReport {
 func ruleReport(r *rules.Report) *crdevalv1.RuleReport {
 	m := &crdevalv1.RuleReport{
 		SchemaPointer: valid(r.SchemaPointer), Rule: ruleRef(&rules.Ref{Index: r.Index, Text: r.Text, Reason: r.Reason}),
-		EstimatedCost: r.EstimatedCost, Cardinality: r.Cardinality, Limit: r.Limit, ShareOfLimit: r.ShareOfLimit,
+		EstimatedCost: r.EstimatedCost, Cardinality: r.Cardinality, CostLimit: r.Limit, ShareOfLimit: r.ShareOfLimit,
 		MessageEstimatedCost: r.MessageEstimatedCost, UsesOldSelf: r.UsesOldSelf,
 		LowestKubernetes: r.LowestKubernetes, LowestKubernetesReason: valid(r.LowestKubernetesReason),
 	}

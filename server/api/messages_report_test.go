@@ -62,7 +62,7 @@ func TestRuleReports(t *testing.T) {
 	}
 	transition := rules["/properties/spec/x-kubernetes-validations/0"]
 	if !transition.GetUsesOldSelf() || transition.GetRule().GetReason() != "FieldValueForbidden" || transition.GetCardinality() != 1 ||
-		transition.GetEstimatedCost() == 0 || transition.GetEstimatedCost() > 100 || transition.GetLimit() != 10_000_000 || transition.GetShareOfLimit() > 0.1 {
+		transition.GetEstimatedCost() == 0 || transition.GetEstimatedCost() > 100 || transition.GetCostLimit() != 10_000_000 || transition.GetShareOfLimit() > 0.1 {
 		t.Errorf("%v", transition)
 	}
 	dear := rules["/properties/spec/properties/names/x-kubernetes-validations/0"]

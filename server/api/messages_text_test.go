@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"math"
 	"strconv"
 	"strings"
 	"testing"
@@ -31,5 +32,16 @@ func TestLongQuotes(t *testing.T) {
 	list := []byte("[" + strings.Repeat("1,", 100_000) + "1]")
 	if v := violation(&engine.Violation{BadValue: list}); string(v.GetBadValue().GetJson()) != string(list) {
 		t.Error("a list was cut")
+	}
+}
+
+// TestPositionBounds: the body of a REST stream may be larger than the offset of a position.
+func TestPositionBounds(t *testing.T) {
+	last := &engine.Position{Line: math.MaxInt32, Column: 1, Offset: math.MaxInt32 - 1}
+	if p := position(last); p.GetLine() != math.MaxInt32 || p.GetOffset() != math.MaxInt32-1 {
+		t.Errorf("the last position is %v", p)
+	}
+	if p := position(&engine.Position{Line: 1, Column: 1, Offset: math.MaxInt32}); p != nil {
+		t.Errorf("the position beyond is %v", p)
 	}
 }

@@ -51,7 +51,7 @@ func TestTraces(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			request := &crdevalv1.ValidateRequest{
-				Context: &crdevalv1.EvaluationContext{Catalog: "default", Options: &crdevalv1.EvaluationOptions{Trace: c.trace}}, Items: []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(gadget(c.object))}}}},
+				Context: &crdevalv1.EvaluationContext{Catalog: "default", Options: &crdevalv1.EvaluationOptions{Trace: c.trace}}, Items: []*crdevalv1.WriteItem{{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(gadget(c.object))}}}},
 			}
 			body := fmt.Sprintf(`{"items":[{"create":{"object":%s}}],"context":{"options":{"trace":%q}}}`, gadget(c.object), c.trace)
 			if c.old != "" {
@@ -86,7 +86,7 @@ func TestTraces(t *testing.T) {
 func TestTraceSteps(t *testing.T) {
 	w := start(t, nil).withGadget()
 	got, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{
-		Context: &crdevalv1.EvaluationContext{Catalog: "default", Options: &crdevalv1.EvaluationOptions{Trace: crdevalv1.TraceMode_TRACE_MODE_FAILED, View: crdevalv1.ObjectView_OBJECT_VIEW_NONE}}, Items: []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(gadget(`,"spec":{"least":3,"most":2}`))}}}},
+		Context: &crdevalv1.EvaluationContext{Catalog: "default", Options: &crdevalv1.EvaluationOptions{Trace: crdevalv1.TraceMode_TRACE_MODE_FAILED, View: crdevalv1.ObjectView_OBJECT_VIEW_NONE}}, Items: []*crdevalv1.WriteItem{{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(gadget(`,"spec":{"least":3,"most":2}`))}}}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -57,7 +57,7 @@ func TestPanicsOfGoroutines(t *testing.T) {
 			}
 		}).withCronTab()
 	}
-	absent := &crdevalv1.WriteItem{Crd: "absent", Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(cronTab(`{}`))}}}
+	absent := &crdevalv1.WriteItem{Crd: "absent", Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(cronTab(`{}`))}}}
 	items := slices.Repeat([]*crdevalv1.WriteItem{absent}, 100)
 	check := func(t *testing.T, st *status.Status, function string) {
 		t.Helper()
@@ -71,7 +71,7 @@ func TestPanicsOfGoroutines(t *testing.T) {
 	t.Run("an item", func(t *testing.T) {
 		w := start(t)
 		got, err := w.evaluation.Validate(t.Context(), &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: []*crdevalv1.WriteItem{
-			{Crd: "panics", Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(cronTab(`{}`))}}},
+			{Crd: "panics", Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(cronTab(`{}`))}}},
 		}})
 		if err != nil {
 			t.Fatal(err)

@@ -39,7 +39,7 @@ func TestPositionsInRequests(t *testing.T) {
 		}
 	}
 	direct, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{
-		Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: []*crdevalv1.WriteItem{{}, {Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(object)}}}},
+		Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: []*crdevalv1.WriteItem{{}, {Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(object)}}}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -42,7 +42,7 @@ func bomb() string {
 // that item where crdeval could not evaluate. The call itself succeeds, and so does the good item beside the bad one.
 func TestBadObjects(t *testing.T) {
 	w := start(t, nil).withCronTab()
-	good := &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(cronTab(`{}`))}}}
+	good := &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(cronTab(`{}`))}}}
 	const crd = "crontabs.stable.example.com"
 	for _, c := range []struct {
 		name   string
@@ -50,20 +50,20 @@ func TestBadObjects(t *testing.T) {
 		code   codes.Code // OK: a rejection
 		reason string     // of the error, or of the rejection
 	}{
-		{"empty", &crdevalv1.WriteItem{Crd: crd, Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(``)}}}, codes.OK, "BadRequest"},
-		{"deep", &crdevalv1.WriteItem{Crd: crd, Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(cronTab(`{"extra":` + deep + `}`))}}}, codes.OK, "BadRequest"},
-		{"malformed, by its own kind", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(`{"apiVersion":}`)}}}, codes.InvalidArgument, "OBJECT_UNREADABLE"},
-		{"no kind", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(`{"apiVersion":"v1"}`)}}}, codes.InvalidArgument, "OBJECT_UNREADABLE"},
-		{"huge", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(cronTab(`{"image":"` + hugeString + `"}`))}}}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
-		{"cyclic alias", &crdevalv1.WriteItem{Crd: crd, Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: yamlDocument(cyclicYAML)}}}, codes.OK, "BadRequest"},
-		{"alias bomb", &crdevalv1.WriteItem{Crd: crd, Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: yamlDocument(bombYAML)}}}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
+		{"empty", &crdevalv1.WriteItem{Crd: crd, Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(``)}}}, codes.OK, "BadRequest"},
+		{"deep", &crdevalv1.WriteItem{Crd: crd, Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(cronTab(`{"extra":` + deep + `}`))}}}, codes.OK, "BadRequest"},
+		{"malformed, by its own kind", &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(`{"apiVersion":}`)}}}, codes.InvalidArgument, "OBJECT_UNREADABLE"},
+		{"no kind", &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(`{"apiVersion":"v1"}`)}}}, codes.InvalidArgument, "OBJECT_UNREADABLE"},
+		{"huge", &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(cronTab(`{"image":"` + hugeString + `"}`))}}}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
+		{"cyclic alias", &crdevalv1.WriteItem{Crd: crd, Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: yamlDocument(cyclicYAML)}}}, codes.OK, "BadRequest"},
+		{"alias bomb", &crdevalv1.WriteItem{Crd: crd, Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: yamlDocument(bombYAML)}}}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
 		{"absent", &crdevalv1.WriteItem{}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"no such CRD", &crdevalv1.WriteItem{Crd: "x.y", Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: good.GetCreate().GetObject()}}}, codes.NotFound, "CRD_NOT_FOUND"},
-		{"no such kind", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(`{"apiVersion":"a/v1","kind":"B"}`)}}}, codes.NotFound, "CRD_NOT_FOUND"},
-		{"no such version", &crdevalv1.WriteItem{Version: "v9", Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: good.GetCreate().GetObject()}}}, codes.NotFound, "VERSION_NOT_FOUND"},
-		{"version not served", &crdevalv1.WriteItem{Version: "v1alpha1", Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: good.GetCreate().GetObject()}}}, codes.FailedPrecondition, "VERSION_NOT_SERVED"},
-		{"no such revision", &crdevalv1.WriteItem{Revision: "sha256:0", Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: good.GetCreate().GetObject()}}}, codes.NotFound, "REVISION_NOT_FOUND"},
-		{"patch of nothing", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: jsonDocument(`{}`)}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"no such CRD", &crdevalv1.WriteItem{Crd: "x.y", Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: good.GetCreate().GetObject()}}}, codes.NotFound, "CRD_NOT_FOUND"},
+		{"no such kind", &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(`{"apiVersion":"a/v1","kind":"B"}`)}}}, codes.NotFound, "CRD_NOT_FOUND"},
+		{"no such version", &crdevalv1.WriteItem{Version: "v9", Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: good.GetCreate().GetObject()}}}, codes.NotFound, "VERSION_NOT_FOUND"},
+		{"version not served", &crdevalv1.WriteItem{Version: "v1alpha1", Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: good.GetCreate().GetObject()}}}, codes.FailedPrecondition, "VERSION_NOT_SERVED"},
+		{"no such revision", &crdevalv1.WriteItem{Revision: "sha256:0", Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: good.GetCreate().GetObject()}}}, codes.NotFound, "REVISION_NOT_FOUND"},
+		{"patch of nothing", &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: jsonDocument(`{}`)}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: []*crdevalv1.WriteItem{good, c.item, good}})
@@ -142,7 +142,7 @@ func badCalls() []badCall {
 	tooMany := `{"items":[{}` + strings.Repeat(",{}", 1000) + `]}`
 	large := &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}}
 	for range 4 {
-		large.Items = append(large.Items, &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(`"` + hugeString + `"`)}}})
+		large.Items = append(large.Items, &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(`"` + hugeString + `"`)}}})
 	}
 	listed := func(size int32) func(context.Context, *wire) error {
 		return func(ctx context.Context, w *wire) error {

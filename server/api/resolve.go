@@ -137,7 +137,7 @@ func (r *resolver) prepare(ctx context.Context, m *crdevalv1.ObjectItem) (*engin
 
 // bodyOf returns the body of a write: its object or its patch.
 func bodyOf(m *crdevalv1.WriteItem) *crdevalv1.Document {
-	switch o := m.GetOperation().(type) {
+	switch o := m.GetWrite().(type) {
 	case *crdevalv1.WriteItem_Create:
 		return o.Create.GetObject()
 	case *crdevalv1.WriteItem_Update:
@@ -150,7 +150,7 @@ func bodyOf(m *crdevalv1.WriteItem) *crdevalv1.Document {
 
 // writeOf returns the write of an item, and the document with the kind of the custom resource.
 func writeOf(origins call.Origins, m *crdevalv1.WriteItem) (w engine.Write, typed engine.Document, err error) {
-	switch o := m.GetOperation().(type) {
+	switch o := m.GetWrite().(type) {
 	case *crdevalv1.WriteItem_Create:
 		c, err := creationOf(origins, m, o.Create)
 		return c, c.Object, err
@@ -174,7 +174,7 @@ func writeOf(origins call.Origins, m *crdevalv1.WriteItem) (w engine.Write, type
 		}
 		return w, w.Old, err
 	}
-	return nil, typed, invalid("operation", "the item has no operation: set create, update or patch")
+	return nil, typed, invalid("write", "the item has no write: set create, update or patch")
 }
 
 // namedItem has the fields that all items of writes have.

@@ -34,7 +34,7 @@ func TestGuesses(t *testing.T) {
 	}
 	r := &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}}
 	for _, i := range items {
-		r.Items = append(r.Items, &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(i.object)}}})
+		r.Items = append(r.Items, &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(i.object)}}})
 	}
 	answer := func(r *crdevalv1.VerdictResult) string {
 		switch {

@@ -52,7 +52,7 @@ func TestTheWorstRule(t *testing.T) {
 			if n != at {
 				object = jsonDocument(cronTab(`{}`))
 			}
-			r.Items = append(r.Items, &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: object}}})
+			r.Items = append(r.Items, &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: object}}})
 		}
 		for name, options := range map[string]*crdevalv1.EvaluationOptions{
 			"item timeout of 50 ms": {ItemTimeout: durationpb.New(50 * time.Millisecond)},

@@ -27,7 +27,7 @@ type line struct {
 			Field    string `json:"field"`
 			Position struct {
 				Line, Column int
-				Offset       int `json:",string"`
+				Offset       int
 			}
 		} `json:"violations"`
 		Rejection *struct{ Code int } `json:"rejection"`

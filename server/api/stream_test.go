@@ -41,7 +41,7 @@ func (w *wire) admitStream(ctx context.Context, first *crdevalv1.AdmitStreamRequ
 
 func items(objects ...string) (list []*crdevalv1.WriteItem) {
 	for _, o := range objects {
-		list = append(list, &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(o)}}})
+		list = append(list, &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: jsonDocument(o)}}})
 	}
 	return list
 }

@@ -102,21 +102,21 @@ func TestBadUpdates(t *testing.T) {
 		code   codes.Code
 		reason string
 	}{
-		{"empty old object", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: object, OldObject: &crdevalv1.Document{}}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"malformed old YAML", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: object, OldObject: yamlDocument("a: [")}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"huge old object", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: object, OldObject: jsonDocument(gadget(`,"x":"` + hugeString + `"`))}}}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
-		{"alias bomb as old object", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: object, OldObject: yamlDocument(bombYAML)}}}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
-		{"old object alone", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{OldObject: object}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"scale without a Scale", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{OldObject: object, Subresource: "scale"}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"patch without an old object", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: jsonDocument(`{}`)}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"patch without a type", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{Patch: jsonDocument(`{}`), OldObject: object}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"patch of an unknown type", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{Type: 9, Patch: jsonDocument(`{}`), OldObject: object}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"patch without a document", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, OldObject: object}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"patch with an empty document", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: &crdevalv1.Document{}, OldObject: object}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"unknown subresource", &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: object, OldObject: object, Subresource: "Status"}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"empty old object", &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: object, OldObject: &crdevalv1.Document{}}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"malformed old YAML", &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: object, OldObject: yamlDocument("a: [")}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"huge old object", &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: object, OldObject: jsonDocument(gadget(`,"x":"` + hugeString + `"`))}}}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
+		{"alias bomb as old object", &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: object, OldObject: yamlDocument(bombYAML)}}}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
+		{"old object alone", &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{OldObject: object}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"scale without a Scale", &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{OldObject: object, Subresource: "scale"}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"patch without an old object", &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: jsonDocument(`{}`)}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"patch without a type", &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{Patch: jsonDocument(`{}`), OldObject: object}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"patch of an unknown type", &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{Type: 9, Patch: jsonDocument(`{}`), OldObject: object}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"patch without a document", &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, OldObject: object}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"patch with an empty document", &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: &crdevalv1.Document{}, OldObject: object}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"unknown subresource", &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: object, OldObject: object, Subresource: "Status"}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			good := &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: object, OldObject: object}}}
+			good := &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{Object: object, OldObject: object}}}
 			request := &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: []*crdevalv1.WriteItem{good, c.item, good}}
 			got, err := w.evaluation.Validate(context.Background(), request)
 			if err != nil {

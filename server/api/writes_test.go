@@ -94,17 +94,17 @@ func itemOf(t *testing.T, c *writecase.Case) *crdevalv1.WriteItem {
 		old = documentOf(*c.Old, c.OldYAML)
 	}
 	patch := func(kind crdevalv1.PatchType) {
-		item.Operation = &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{
+		item.Write = &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{
 			Type: kind, Patch: documentOf(text, c.YAML), OldObject: old, OldObjectDecoded: c.OldDecoded, Subresource: c.Subresource,
 		}}
 	}
 	switch operation {
 	case "create":
-		item.Operation = &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{
+		item.Write = &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{
 			Object: documentOf(text, c.YAML), GeneratedName: c.GeneratedName,
 		}}
 	case "update":
-		item.Operation = &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{
+		item.Write = &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{
 			Object: documentOf(text, c.YAML), OldObject: old, OldObjectDecoded: c.OldDecoded, Subresource: c.Subresource,
 		}}
 	case "mergePatch":

@@ -168,9 +168,9 @@ func TestServer(t *testing.T) {
 	answer, err := crdevalv1.NewEvaluationServiceClient(conn).Validate(t.Context(), &crdevalv1.ValidateRequest{
 		Context: &crdevalv1.EvaluationContext{Catalog: "default", AtLeast: registered.Token},
 		Items: []*crdevalv1.WriteItem{
-			{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: []byte(`{"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "a", "namespace": "b"}, "spec": {"replicas": 10}}`)}}}}},
-			{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: "apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata: {name: a, namespace: b}\nspec: {replicas: 11}\n"}}}}},
-			{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: []byte(`{"apiVersion": "other.example.com/v1", "kind": "CronTab"}`)}}}}},
+			{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: []byte(`{"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "a", "namespace": "b"}, "spec": {"replicas": 10}}`)}}}}},
+			{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: "apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata: {name: a, namespace: b}\nspec: {replicas: 11}\n"}}}}},
+			{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: []byte(`{"apiVersion": "other.example.com/v1", "kind": "CronTab"}`)}}}}},
 		},
 	})
 	if err != nil {
@@ -316,7 +316,7 @@ func TestLargeMessages(t *testing.T) {
 		batch := &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}}
 		var inline []string
 		for range tc.items {
-			batch.Items = append(batch.Items, &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: []byte(object)}}}}})
+			batch.Items = append(batch.Items, &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: []byte(object)}}}}})
 			inline = append(inline, `{"create": {"object": `+object+`}}`)
 		}
 		answer, err := crdevalv1.NewEvaluationServiceClient(r.conn(t)).Validate(t.Context(), batch)

@@ -223,7 +223,7 @@ func TestConversionStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := admit.Send(&crdevalv1.AdmitStreamRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: slices.Repeat([]*crdevalv1.WriteItem{{
-		Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: document(newTab)}},
+		Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: document(newTab)}},
 	}}, 100)}); err != nil {
 		t.Fatal(err)
 	}
@@ -285,7 +285,7 @@ func TestConversionOverGRPC(t *testing.T) {
 			return evaluation.Convert(ctx, &crdevalv1.ConvertRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, TargetVersion: "v1", Items: stored})
 		}, []string{"v1:2"}, `\"host\":\"old\"`},
 		{"Admit", func() (fmt.Stringer, error) {
-			return evaluation.Admit(ctx, &crdevalv1.AdmitRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: document(newTab)}}}}})
+			return evaluation.Admit(ctx, &crdevalv1.AdmitRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: []*crdevalv1.WriteItem{{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: document(newTab)}}}}})
 		}, []string{"v1beta1:1", "v1:1"}, `\"hostPort\":\"new:2\"`},
 		{"Table", func() (fmt.Stringer, error) {
 			return crdevalv1.NewPresentationServiceClient(conn).Table(ctx, &crdevalv1.TableRequest{

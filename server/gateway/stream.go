@@ -47,7 +47,7 @@ var streamVerbs = map[string]streamCall{
 func creation(object *crdevalv1.Document) proto.Message {
 	m := &crdevalv1.WriteItem{}
 	if object != nil {
-		m.Operation = &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: object}}
+		m.Write = &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: object}}
 	}
 	return m
 }

@@ -52,9 +52,9 @@ func (r *Request) item() *crdevalv1.WriteItem {
 	q := r.inner
 	m := &crdevalv1.WriteItem{Crd: r.crd(), Version: q.Resource.Version, Namespace: q.Namespace, Name: q.Name}
 	if len(q.OldObject.Raw) == 0 && q.SubResource == "" {
-		m.Operation = &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: documentOf(q.Object.Raw)}}
+		m.Write = &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: documentOf(q.Object.Raw)}}
 	} else {
-		m.Operation = &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{
+		m.Write = &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{
 			Object: documentOf(q.Object.Raw), OldObject: documentOf(q.OldObject.Raw), Subresource: q.SubResource,
 		}}
 	}

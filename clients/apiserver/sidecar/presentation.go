@@ -100,7 +100,7 @@ func (d *definition) printPart(
 	ctx context.Context, request *crdevalv1.TableRequest, objects *[]engine.Document, limits *crdevalv1.ServerLimits,
 ) ([]byte, error) {
 	request.Objects = nil
-	capacity := limits.GetMaxMessageBytes() / 2
+	capacity := int64(limits.GetMaxMessageBytes()) / 2
 	for _, o := range *objects {
 		capacity -= int64(len(o.JSON))
 		if n := len(request.Objects); n > 0 && (n == int(limits.GetMaxBatchItems()) || capacity < 0) {

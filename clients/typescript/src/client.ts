@@ -276,7 +276,7 @@ export class BaseClient {
     const run = this.call(o, async (s) => {
       const limits = elements.length > 1 ? await this.limits(s()) : undefined; // one element is one call
       // The answer can be larger than the request.
-      const capacity = limits ? Number(limits.maxMessageBytes) / 2 - overlay : Infinity;
+      const capacity = limits ? limits.maxMessageBytes / 2 - overlay : Infinity;
       for (let start = 0; start < elements.length;) {
         const part = fitting(elements, start, (limits && most(limits)) || Infinity, capacity, size);
         const response = await send(part, s()).catch((error: Error) => {

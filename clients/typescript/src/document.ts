@@ -37,13 +37,13 @@ export interface WriteOptions {
 
 /** createObject is the creation of an object. */
 export function createObject(object: DocumentInput): Write {
-  return Write.of(create(WriteItemSchema, { operation: { case: "create", value: { object: toDocument(object) } } }));
+  return Write.of(create(WriteItemSchema, { write: { case: "create", value: { object: toDocument(object) } } }));
 }
 
 /** updateObject is the update of a stored object to a new one. */
 export function updateObject(oldObject: DocumentInput, object: DocumentInput, options: WriteOptions = {}): Write {
   const value = { oldObject: toDocument(oldObject), object: toDocument(object), ...options };
-  return Write.of(create(WriteItemSchema, { operation: { case: "update", value } }));
+  return Write.of(create(WriteItemSchema, { write: { case: "update", value } }));
 }
 
 /** mergePatch is the change of a stored object by a JSON merge patch (RFC 7386). */
@@ -58,7 +58,7 @@ export function jsonPatch(oldObject: DocumentInput, patch: DocumentInput, option
 
 function patched(type: PatchType, oldObject: DocumentInput, patch: DocumentInput, options: WriteOptions): Write {
   const value = { type, patch: toDocument(patch), oldObject: toDocument(oldObject), ...options };
-  return Write.of(create(WriteItemSchema, { operation: { case: "patch", value } }));
+  return Write.of(create(WriteItemSchema, { write: { case: "patch", value } }));
 }
 
 /** toWriteItem returns an item for a write, or for the creation of an object. */

@@ -259,7 +259,7 @@ export function toViolations(list: ViolationMessage[] | undefined): Violation[] 
 }
 
 function toPosition(p: ViolationMessage["position"]): Position | undefined {
-  return p && { line: p.line, column: p.column, offset: Number(p.offset) };
+  return p && { line: p.line, column: p.column, offset: p.offset };
 }
 
 /**

@@ -79,11 +79,11 @@ function nextTurn(): Promise<undefined> {
 
 /** itemBytes returns about the size of an item. */
 export function itemBytes(item: ObjectItem | WriteItem): number {
-  const operation = "operation" in item ? item.operation.value : item;
+  const write = "write" in item ? item.write.value : item;
   const documents = [
-    operation && "object" in operation ? operation.object : undefined,
-    operation && "oldObject" in operation ? operation.oldObject : undefined,
-    operation && "patch" in operation ? operation.patch : undefined,
+    write && "object" in write ? write.object : undefined,
+    write && "oldObject" in write ? write.oldObject : undefined,
+    write && "patch" in write ? write.patch : undefined,
   ];
   return documents.reduce((bytes, d) => bytes + (d?.content.value?.length ?? 0), 100);
 }

@@ -111,7 +111,7 @@ func (s *service) grpcCall(body []byte) side {
 	return func() error {
 		items := make([]*crdevalv1.WriteItem, batch)
 		for i := range items {
-			items[i] = &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: crdeval.Document(body)}}}
+			items[i] = &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: crdeval.Document(body)}}}
 		}
 		results, err := s.client.ValidateItems(context.Background(), items, options)
 		if err != nil {

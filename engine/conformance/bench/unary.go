@@ -147,7 +147,7 @@ func (f *unary) validate() exchange {
 	return exchange{
 		method: crdevalv1.EvaluationService_Validate_FullMethodName,
 		request: &crdevalv1.ValidateRequest{
-			Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: crdeval.Document(f.object)}}}},
+			Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: []*crdevalv1.WriteItem{{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: crdeval.Document(f.object)}}}},
 		},
 		response: func() proto.Message { return &crdevalv1.ValidateResponse{} },
 		check:    checkAllowed,

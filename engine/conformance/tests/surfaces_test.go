@@ -217,9 +217,9 @@ func (s *server) object(t *testing.T, catalog string, c *casefile.Case, object [
 	item := &crdevalv1.WriteItem{Crd: crd, Version: "v1"}
 	items := []*crdevalv1.WriteItem{item}
 	if c.OldObject == nil {
-		item.Operation = &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: document(object)}}
+		item.Write = &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: document(object)}}
 	} else {
-		item.Operation = &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{
+		item.Write = &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{
 			Object: document(object), OldObject: document(c.OldObject), Subresource: c.Request.Subresource,
 		}}
 	}
@@ -283,7 +283,7 @@ func shift(p *crdevalv1.Position, head string) {
 	if p.Line == 1 {
 		p.Column += int32(len(head))
 	}
-	p.Offset += int64(len(head))
+	p.Offset += int32(len(head))
 }
 
 // same compares a gRPC answer with the text of the REST answer.

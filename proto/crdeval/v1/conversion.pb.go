@@ -280,7 +280,7 @@ type ConversionRule struct {
 	// The rule as text for people: `spec.host <-> spec.endpoint.host`.
 	Text string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
 	// What is proved about the rule.
-	Class ConversionClass `protobuf:"varint,5,opt,name=class,proto3,enum=crdeval.v1.ConversionClass" json:"class,omitempty"`
+	ChangeClass ConversionClass `protobuf:"varint,5,opt,name=change_class,json=changeClass,proto3,enum=crdeval.v1.ConversionClass" json:"change_class,omitempty"`
 	// What the rule loses, and the conditions that values must meet, as texts for people. The conversion of a value that
 	// does not meet a condition usually fails. docs/conversion.md lists the conditions that conversions do not check.
 	Preconditions []string `protobuf:"bytes,6,rep,name=preconditions,proto3" json:"preconditions,omitempty"`
@@ -346,9 +346,9 @@ func (x *ConversionRule) GetText() string {
 	return ""
 }
 
-func (x *ConversionRule) GetClass() ConversionClass {
+func (x *ConversionRule) GetChangeClass() ConversionClass {
 	if x != nil {
-		return x.Class
+		return x.ChangeClass
 	}
 	return ConversionClass_CONVERSION_CLASS_UNSPECIFIED
 }
@@ -621,13 +621,13 @@ const file_crdeval_v1_conversion_proto_rawDesc = "" +
 	"\acarried\x18\x03 \x01(\x05R\acarried\x12\x12\n" +
 	"\x04read\x18\x04 \x01(\x05R\x04read\x12\x18\n" +
 	"\astashed\x18\x05 \x01(\x05R\astashed\x12\x18\n" +
-	"\adropped\x18\x06 \x01(\x05R\adropped\"\xc1\x01\n" +
+	"\adropped\x18\x06 \x01(\x05R\adropped\"\xce\x01\n" +
 	"\x0eConversionRule\x12\x18\n" +
 	"\abetween\x18\x01 \x03(\tR\abetween\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x05R\x05index\x12\x12\n" +
 	"\x04kind\x18\x03 \x01(\tR\x04kind\x12\x12\n" +
-	"\x04text\x18\x04 \x01(\tR\x04text\x121\n" +
-	"\x05class\x18\x05 \x01(\x0e2\x1b.crdeval.v1.ConversionClassR\x05class\x12$\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\x12>\n" +
+	"\fchange_class\x18\x05 \x01(\x0e2\x1b.crdeval.v1.ConversionClassR\vchangeClass\x12$\n" +
 	"\rpreconditions\x18\x06 \x03(\tR\rpreconditions\"\xa3\x02\n" +
 	"\rConversionLaw\x12\x10\n" +
 	"\x03law\x18\x01 \x01(\tR\x03law\x12!\n" +
@@ -684,7 +684,7 @@ var file_crdeval_v1_conversion_proto_depIdxs = []int32{
 	3,  // 1: crdeval.v1.ConversionReport.rules:type_name -> crdeval.v1.ConversionRule
 	4,  // 2: crdeval.v1.ConversionReport.laws:type_name -> crdeval.v1.ConversionLaw
 	2,  // 3: crdeval.v1.ConversionReport.coverage:type_name -> crdeval.v1.ConversionCoverage
-	0,  // 4: crdeval.v1.ConversionRule.class:type_name -> crdeval.v1.ConversionClass
+	0,  // 4: crdeval.v1.ConversionRule.change_class:type_name -> crdeval.v1.ConversionClass
 	6,  // 5: crdeval.v1.ConversionLaw.counterexample:type_name -> crdeval.v1.ConversionCounterexample
 	5,  // 6: crdeval.v1.ConversionLaw.failures:type_name -> crdeval.v1.ConversionFailures
 	8,  // 7: crdeval.v1.ConversionCounterexample.object:type_name -> crdeval.v1.Document

@@ -1062,14 +1062,14 @@ type WriteItem struct {
 	Namespace string `protobuf:"bytes,4,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// The name in the URL of the request. It is compared with the object's name. Default: the object's own.
 	Name string `protobuf:"bytes,5,opt,name=name,proto3" json:"name,omitempty"`
-	// The operation. Required: INVALID_ARGUMENT, for this item only, without one.
+	// The write. Required: INVALID_ARGUMENT, for this item only, without one.
 	//
-	// Types that are valid to be assigned to Operation:
+	// Types that are valid to be assigned to Write:
 	//
 	//	*WriteItem_Create
 	//	*WriteItem_Update
 	//	*WriteItem_Patch
-	Operation     isWriteItem_Operation `protobuf_oneof:"operation"`
+	Write         isWriteItem_Write `protobuf_oneof:"write"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1139,16 +1139,16 @@ func (x *WriteItem) GetName() string {
 	return ""
 }
 
-func (x *WriteItem) GetOperation() isWriteItem_Operation {
+func (x *WriteItem) GetWrite() isWriteItem_Write {
 	if x != nil {
-		return x.Operation
+		return x.Write
 	}
 	return nil
 }
 
 func (x *WriteItem) GetCreate() *Create {
 	if x != nil {
-		if x, ok := x.Operation.(*WriteItem_Create); ok {
+		if x, ok := x.Write.(*WriteItem_Create); ok {
 			return x.Create
 		}
 	}
@@ -1157,7 +1157,7 @@ func (x *WriteItem) GetCreate() *Create {
 
 func (x *WriteItem) GetUpdate() *Update {
 	if x != nil {
-		if x, ok := x.Operation.(*WriteItem_Update); ok {
+		if x, ok := x.Write.(*WriteItem_Update); ok {
 			return x.Update
 		}
 	}
@@ -1166,15 +1166,15 @@ func (x *WriteItem) GetUpdate() *Update {
 
 func (x *WriteItem) GetPatch() *Patch {
 	if x != nil {
-		if x, ok := x.Operation.(*WriteItem_Patch); ok {
+		if x, ok := x.Write.(*WriteItem_Patch); ok {
 			return x.Patch
 		}
 	}
 	return nil
 }
 
-type isWriteItem_Operation interface {
-	isWriteItem_Operation()
+type isWriteItem_Write interface {
+	isWriteItem_Write()
 }
 
 type WriteItem_Create struct {
@@ -1192,11 +1192,11 @@ type WriteItem_Patch struct {
 	Patch *Patch `protobuf:"bytes,8,opt,name=patch,proto3,oneof"`
 }
 
-func (*WriteItem_Create) isWriteItem_Operation() {}
+func (*WriteItem_Create) isWriteItem_Write() {}
 
-func (*WriteItem_Update) isWriteItem_Operation() {}
+func (*WriteItem_Update) isWriteItem_Write() {}
 
-func (*WriteItem_Patch) isWriteItem_Operation() {}
+func (*WriteItem_Patch) isWriteItem_Write() {}
 
 // One object to transform: {"object": {…}}.
 type ObjectItem struct {
@@ -3029,7 +3029,7 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\n" +
 	"old_object\x18\x03 \x01(\v2\x14.crdeval.v1.DocumentR\toldObject\x12,\n" +
 	"\x12old_object_decoded\x18\x04 \x01(\bR\x10oldObjectDecoded\x12 \n" +
-	"\vsubresource\x18\x05 \x01(\tR\vsubresource\"\x99\x02\n" +
+	"\vsubresource\x18\x05 \x01(\tR\vsubresource\"\x95\x02\n" +
 	"\tWriteItem\x12\x10\n" +
 	"\x03crd\x18\x01 \x01(\tR\x03crd\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x1a\n" +
@@ -3038,8 +3038,8 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\x04name\x18\x05 \x01(\tR\x04name\x12,\n" +
 	"\x06create\x18\x06 \x01(\v2\x12.crdeval.v1.CreateH\x00R\x06create\x12,\n" +
 	"\x06update\x18\a \x01(\v2\x12.crdeval.v1.UpdateH\x00R\x06update\x12)\n" +
-	"\x05patch\x18\b \x01(\v2\x11.crdeval.v1.PatchH\x00R\x05patchB\v\n" +
-	"\toperation\"\x82\x01\n" +
+	"\x05patch\x18\b \x01(\v2\x11.crdeval.v1.PatchH\x00R\x05patchB\a\n" +
+	"\x05write\"\x82\x01\n" +
 	"\n" +
 	"ObjectItem\x12\x10\n" +
 	"\x03crd\x18\x01 \x01(\tR\x03crd\x12\x18\n" +

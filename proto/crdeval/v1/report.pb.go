@@ -207,8 +207,8 @@ type RuleReport struct {
 	// elements as fit into a request.
 	Cardinality uint64 `protobuf:"varint,4,opt,name=cardinality,proto3" json:"cardinality,omitempty"`
 	// The limit of `estimated_cost` and of `message_estimated_cost`: 10,000,000.
-	Limit uint64 `protobuf:"varint,5,opt,name=limit,proto3" json:"limit,omitempty"`
-	// The larger of both costs, divided by `limit`. Above 1 the CRD is rejected.
+	CostLimit uint64 `protobuf:"varint,5,opt,name=cost_limit,json=costLimit,proto3" json:"cost_limit,omitempty"`
+	// The larger of both costs, divided by `cost_limit`. Above 1 the CRD is rejected.
 	ShareOfLimit float64 `protobuf:"fixed64,6,opt,name=share_of_limit,json=shareOfLimit,proto3" json:"share_of_limit,omitempty"`
 	// Whether the rule reads oldSelf. Such a transition rule runs on updates only, unless it sets optionalOldSelf.
 	UsesOldSelf bool `protobuf:"varint,7,opt,name=uses_old_self,json=usesOldSelf,proto3" json:"uses_old_self,omitempty"`
@@ -284,9 +284,9 @@ func (x *RuleReport) GetCardinality() uint64 {
 	return 0
 }
 
-func (x *RuleReport) GetLimit() uint64 {
+func (x *RuleReport) GetCostLimit() uint64 {
 	if x != nil {
-		return x.Limit
+		return x.CostLimit
 	}
 	return 0
 }
@@ -570,14 +570,15 @@ const file_crdeval_v1_report_proto_rawDesc = "" +
 	"\vCostCulprit\x12%\n" +
 	"\x0eschema_pointer\x18\x01 \x01(\tR\rschemaPointer\x12\x18\n" +
 	"\akeyword\x18\x02 \x01(\tR\akeyword\x12\x1c\n" +
-	"\tsuggested\x18\x03 \x01(\x03R\tsuggested\"\xd7\x03\n" +
+	"\tsuggested\x18\x03 \x01(\x03R\tsuggested\"\xe0\x03\n" +
 	"\n" +
 	"RuleReport\x12%\n" +
 	"\x0eschema_pointer\x18\x01 \x01(\tR\rschemaPointer\x12'\n" +
 	"\x04rule\x18\x02 \x01(\v2\x13.crdeval.v1.RuleRefR\x04rule\x12%\n" +
 	"\x0eestimated_cost\x18\x03 \x01(\x04R\restimatedCost\x12 \n" +
-	"\vcardinality\x18\x04 \x01(\x04R\vcardinality\x12\x14\n" +
-	"\x05limit\x18\x05 \x01(\x04R\x05limit\x12$\n" +
+	"\vcardinality\x18\x04 \x01(\x04R\vcardinality\x12\x1d\n" +
+	"\n" +
+	"cost_limit\x18\x05 \x01(\x04R\tcostLimit\x12$\n" +
 	"\x0eshare_of_limit\x18\x06 \x01(\x01R\fshareOfLimit\x12\"\n" +
 	"\ruses_old_self\x18\a \x01(\bR\vusesOldSelf\x123\n" +
 	"\bculprits\x18\b \x03(\v2\x17.crdeval.v1.CostCulpritR\bculprits\x12+\n" +

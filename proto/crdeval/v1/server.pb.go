@@ -32,69 +32,66 @@ type ServerLimits struct {
 	// Items in one evaluation call. Default: 1,000.
 	MaxBatchItems int32 `protobuf:"varint,1,opt,name=max_batch_items,json=maxBatchItems,proto3" json:"max_batch_items,omitempty"`
 	// Bytes of one gRPC message or one REST body, in requests and responses. Default: 64 MiB.
-	MaxMessageBytes int64 `protobuf:"varint,2,opt,name=max_message_bytes,json=maxMessageBytes,proto3" json:"max_message_bytes,omitempty"`
-	// Bytes of one document. Default: 3 MiB.
-	MaxDocumentBytes int64 `protobuf:"varint,3,opt,name=max_document_bytes,json=maxDocumentBytes,proto3" json:"max_document_bytes,omitempty"`
+	MaxMessageBytes int32 `protobuf:"varint,2,opt,name=max_message_bytes,json=maxMessageBytes,proto3" json:"max_message_bytes,omitempty"`
+	// Bytes of one document, and of one CRD manifest. Default: 3 MiB.
+	MaxDocumentBytes int32 `protobuf:"varint,3,opt,name=max_document_bytes,json=maxDocumentBytes,proto3" json:"max_document_bytes,omitempty"`
 	// Levels of nesting in one document. Default: 10,000.
 	MaxDocumentDepth int32 `protobuf:"varint,4,opt,name=max_document_depth,json=maxDocumentDepth,proto3" json:"max_document_depth,omitempty"`
 	// Factor by which the aliases of a YAML document may expand its size. It applies only if the result is more than
 	// max_alias_bytes. Default: 10.
 	MaxAliasFactor int32 `protobuf:"varint,5,opt,name=max_alias_factor,json=maxAliasFactor,proto3" json:"max_alias_factor,omitempty"`
 	// Bytes that the aliases of a YAML document may always expand to. Default: 3 MiB.
-	MaxAliasBytes int64 `protobuf:"varint,6,opt,name=max_alias_bytes,json=maxAliasBytes,proto3" json:"max_alias_bytes,omitempty"`
-	// Bytes of one CRD manifest. Default: 3 MiB.
-	MaxCrdBytes int64 `protobuf:"varint,7,opt,name=max_crd_bytes,json=maxCrdBytes,proto3" json:"max_crd_bytes,omitempty"`
+	MaxAliasBytes int32 `protobuf:"varint,6,opt,name=max_alias_bytes,json=maxAliasBytes,proto3" json:"max_alias_bytes,omitempty"`
 	// Entries in one page of a list if the request sets no page size. Default: 100.
-	DefaultPageSize int32 `protobuf:"varint,8,opt,name=default_page_size,json=defaultPageSize,proto3" json:"default_page_size,omitempty"`
+	DefaultPageSize int32 `protobuf:"varint,7,opt,name=default_page_size,json=defaultPageSize,proto3" json:"default_page_size,omitempty"`
 	// Entries in one page of a list. A larger page size is treated as this maximum. Default: 1,000.
-	MaxPageSize int32 `protobuf:"varint,9,opt,name=max_page_size,json=maxPageSize,proto3" json:"max_page_size,omitempty"`
+	MaxPageSize int32 `protobuf:"varint,8,opt,name=max_page_size,json=maxPageSize,proto3" json:"max_page_size,omitempty"`
 	// Inline CRDs in one evaluation request. Default: 16.
-	MaxInlineCrds int32 `protobuf:"varint,10,opt,name=max_inline_crds,json=maxInlineCrds,proto3" json:"max_inline_crds,omitempty"`
+	MaxInlineCrds int32 `protobuf:"varint,9,opt,name=max_inline_crds,json=maxInlineCrds,proto3" json:"max_inline_crds,omitempty"`
 	// Details in one error status. Further details are left out. Default: 16.
-	MaxErrorDetails int32 `protobuf:"varint,11,opt,name=max_error_details,json=maxErrorDetails,proto3" json:"max_error_details,omitempty"`
+	MaxErrorDetails int32 `protobuf:"varint,10,opt,name=max_error_details,json=maxErrorDetails,proto3" json:"max_error_details,omitempty"`
 	// Bytes of the text of one error status. Longer texts are cut. Default: 4 KiB.
-	MaxErrorBytes int32 `protobuf:"varint,12,opt,name=max_error_bytes,json=maxErrorBytes,proto3" json:"max_error_bytes,omitempty"`
+	MaxErrorBytes int32 `protobuf:"varint,11,opt,name=max_error_bytes,json=maxErrorBytes,proto3" json:"max_error_bytes,omitempty"`
 	// Violations of one document, counted before duplicates are dropped. Above it the item gets an error without
 	// violations. Default: 10,000.
-	MaxViolations int32 `protobuf:"varint,13,opt,name=max_violations,json=maxViolations,proto3" json:"max_violations,omitempty"`
+	MaxViolations int32 `protobuf:"varint,12,opt,name=max_violations,json=maxViolations,proto3" json:"max_violations,omitempty"`
 	// Bytes of the texts of all violations of one document. Default: 8 MiB.
-	MaxViolationBytes int64 `protobuf:"varint,14,opt,name=max_violation_bytes,json=maxViolationBytes,proto3" json:"max_violation_bytes,omitempty"`
+	MaxViolationBytes int32 `protobuf:"varint,13,opt,name=max_violation_bytes,json=maxViolationBytes,proto3" json:"max_violation_bytes,omitempty"`
 	// YAML nodes in a REST body that is a whole request in YAML. The number is estimated from the lines and the entries
 	// of flow collections. Value: 500,000.
-	MaxYamlNodes int32 `protobuf:"varint,15,opt,name=max_yaml_nodes,json=maxYamlNodes,proto3" json:"max_yaml_nodes,omitempty"`
+	MaxYamlNodes int32 `protobuf:"varint,14,opt,name=max_yaml_nodes,json=maxYamlNodes,proto3" json:"max_yaml_nodes,omitempty"`
 	// Rule traces in one verdict. Further traces are counted but not returned. Default: 1,000.
-	MaxTraces int32 `protobuf:"varint,16,opt,name=max_traces,json=maxTraces,proto3" json:"max_traces,omitempty"`
+	MaxTraces int32 `protobuf:"varint,15,opt,name=max_traces,json=maxTraces,proto3" json:"max_traces,omitempty"`
 	// Steps in one trace. Further steps are counted but not returned. Default: 1,000.
-	MaxTraceSteps int32 `protobuf:"varint,17,opt,name=max_trace_steps,json=maxTraceSteps,proto3" json:"max_trace_steps,omitempty"`
+	MaxTraceSteps int32 `protobuf:"varint,16,opt,name=max_trace_steps,json=maxTraceSteps,proto3" json:"max_trace_steps,omitempty"`
 	// Bytes of the JSON of one value in a trace. Longer values are left out. Default: 1,024.
-	MaxTraceValueBytes int32 `protobuf:"varint,18,opt,name=max_trace_value_bytes,json=maxTraceValueBytes,proto3" json:"max_trace_value_bytes,omitempty"`
+	MaxTraceValueBytes int32 `protobuf:"varint,17,opt,name=max_trace_value_bytes,json=maxTraceValueBytes,proto3" json:"max_trace_value_bytes,omitempty"`
 	// CRDs in one call of RegisterCrds. Default: 1,000.
-	MaxRegisterCrds int32 `protobuf:"varint,19,opt,name=max_register_crds,json=maxRegisterCrds,proto3" json:"max_register_crds,omitempty"`
+	MaxRegisterCrds int32 `protobuf:"varint,18,opt,name=max_register_crds,json=maxRegisterCrds,proto3" json:"max_register_crds,omitempty"`
 	// Calls of WatchCrds that one caller may have open. A call with CRD_VIEW_FULL counts as ten. A caller is an
 	// authenticated identity, otherwise a connection. Error: OVERLOADED. Default: a quarter of max_watches, at most 1,000.
-	MaxWatchesPerCaller int32 `protobuf:"varint,20,opt,name=max_watches_per_caller,json=maxWatchesPerCaller,proto3" json:"max_watches_per_caller,omitempty"`
+	MaxWatchesPerCaller int32 `protobuf:"varint,19,opt,name=max_watches_per_caller,json=maxWatchesPerCaller,proto3" json:"max_watches_per_caller,omitempty"`
 	// Versions in one call of SetStoredVersions. Value: 1,000.
-	MaxStoredVersions int32 `protobuf:"varint,21,opt,name=max_stored_versions,json=maxStoredVersions,proto3" json:"max_stored_versions,omitempty"`
-	// Items in one message of AdmitStream, ReadStream and the streams of ApiServerService. Value: 100.
-	MaxStreamItems int32 `protobuf:"varint,22,opt,name=max_stream_items,json=maxStreamItems,proto3" json:"max_stream_items,omitempty"`
-	// Items of one stream that are in flight: received but without a returned result. They are the items of one message.
-	// Further messages wait in the connection. Value: 100.
-	MaxStreamWindow int32 `protobuf:"varint,23,opt,name=max_stream_window,json=maxStreamWindow,proto3" json:"max_stream_window,omitempty"`
+	MaxStoredVersions int32 `protobuf:"varint,20,opt,name=max_stored_versions,json=maxStoredVersions,proto3" json:"max_stored_versions,omitempty"`
+	// Items in one message of AdmitStream, ReadStream and the streams of ApiServerService. The items of one message are
+	// also those of a stream that are in flight: received but without a returned result. Further messages wait in the
+	// connection. Value: 100.
+	MaxStreamItems int32 `protobuf:"varint,21,opt,name=max_stream_items,json=maxStreamItems,proto3" json:"max_stream_items,omitempty"`
 	// Streams of items that one caller may have open. If the caller opens more, its longest idle stream ends with
 	// OVERLOADED if it was idle for at least a minute. Otherwise the new call gets OVERLOADED. A caller is an authenticated
 	// identity, otherwise a connection. Default: 32, and at most an eighth of --max-in-flight.
-	MaxStreamsPerCaller int32 `protobuf:"varint,24,opt,name=max_streams_per_caller,json=maxStreamsPerCaller,proto3" json:"max_streams_per_caller,omitempty"`
+	MaxStreamsPerCaller int32 `protobuf:"varint,22,opt,name=max_streams_per_caller,json=maxStreamsPerCaller,proto3" json:"max_streams_per_caller,omitempty"`
 	// Streams of items that all callers together may have open. A further call ends the longest idle stream of all
 	// callers, or gets OVERLOADED, under the same condition. Default: 64, and at most a quarter of --max-in-flight.
-	MaxStreams int32 `protobuf:"varint,25,opt,name=max_streams,json=maxStreams,proto3" json:"max_streams,omitempty"`
+	MaxStreams int32 `protobuf:"varint,23,opt,name=max_streams,json=maxStreams,proto3" json:"max_streams,omitempty"`
 	// Calls of WatchCrds that all callers together may have open. A call with CRD_VIEW_FULL counts as ten. A further call
 	// of a caller with fewer watches ends the longest idle watch of the caller with the most, with OVERLOADED. Any other
 	// further call gets OVERLOADED. Default: one for each 256 KiB of --memory, at most 16,384.
-	MaxWatches int32 `protobuf:"varint,26,opt,name=max_watches,json=maxWatches,proto3" json:"max_watches,omitempty"`
+	MaxWatches int32 `protobuf:"varint,24,opt,name=max_watches,json=maxWatches,proto3" json:"max_watches,omitempty"`
 	// CPU time of one item, table, explanation or Scale. Compilations, comparisons of CRDs, and OpenAPI
 	// documents may take 12 times as long. The time in which the work waits for its turn or for a conversion webhook does
 	// not count. Error: ITEM_DEADLINE. Unset: no limit. Default: 5 seconds.
-	MaxItemTime   *durationpb.Duration `protobuf:"bytes,27,opt,name=max_item_time,json=maxItemTime,proto3" json:"max_item_time,omitempty"`
+	MaxItemTime   *durationpb.Duration `protobuf:"bytes,25,opt,name=max_item_time,json=maxItemTime,proto3" json:"max_item_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -136,14 +133,14 @@ func (x *ServerLimits) GetMaxBatchItems() int32 {
 	return 0
 }
 
-func (x *ServerLimits) GetMaxMessageBytes() int64 {
+func (x *ServerLimits) GetMaxMessageBytes() int32 {
 	if x != nil {
 		return x.MaxMessageBytes
 	}
 	return 0
 }
 
-func (x *ServerLimits) GetMaxDocumentBytes() int64 {
+func (x *ServerLimits) GetMaxDocumentBytes() int32 {
 	if x != nil {
 		return x.MaxDocumentBytes
 	}
@@ -164,16 +161,9 @@ func (x *ServerLimits) GetMaxAliasFactor() int32 {
 	return 0
 }
 
-func (x *ServerLimits) GetMaxAliasBytes() int64 {
+func (x *ServerLimits) GetMaxAliasBytes() int32 {
 	if x != nil {
 		return x.MaxAliasBytes
-	}
-	return 0
-}
-
-func (x *ServerLimits) GetMaxCrdBytes() int64 {
-	if x != nil {
-		return x.MaxCrdBytes
 	}
 	return 0
 }
@@ -220,7 +210,7 @@ func (x *ServerLimits) GetMaxViolations() int32 {
 	return 0
 }
 
-func (x *ServerLimits) GetMaxViolationBytes() int64 {
+func (x *ServerLimits) GetMaxViolationBytes() int32 {
 	if x != nil {
 		return x.MaxViolationBytes
 	}
@@ -279,13 +269,6 @@ func (x *ServerLimits) GetMaxStoredVersions() int32 {
 func (x *ServerLimits) GetMaxStreamItems() int32 {
 	if x != nil {
 		return x.MaxStreamItems
-	}
-	return 0
-}
-
-func (x *ServerLimits) GetMaxStreamWindow() int32 {
-	if x != nil {
-		return x.MaxStreamWindow
 	}
 	return 0
 }
@@ -442,39 +425,37 @@ var File_crdeval_v1_server_proto protoreflect.FileDescriptor
 const file_crdeval_v1_server_proto_rawDesc = "" +
 	"\n" +
 	"\x17crdeval/v1/server.proto\x12\n" +
-	"crdeval.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\"\x94\t\n" +
+	"crdeval.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\"\xc4\b\n" +
 	"\fServerLimits\x12&\n" +
 	"\x0fmax_batch_items\x18\x01 \x01(\x05R\rmaxBatchItems\x12*\n" +
-	"\x11max_message_bytes\x18\x02 \x01(\x03R\x0fmaxMessageBytes\x12,\n" +
-	"\x12max_document_bytes\x18\x03 \x01(\x03R\x10maxDocumentBytes\x12,\n" +
+	"\x11max_message_bytes\x18\x02 \x01(\x05R\x0fmaxMessageBytes\x12,\n" +
+	"\x12max_document_bytes\x18\x03 \x01(\x05R\x10maxDocumentBytes\x12,\n" +
 	"\x12max_document_depth\x18\x04 \x01(\x05R\x10maxDocumentDepth\x12(\n" +
 	"\x10max_alias_factor\x18\x05 \x01(\x05R\x0emaxAliasFactor\x12&\n" +
-	"\x0fmax_alias_bytes\x18\x06 \x01(\x03R\rmaxAliasBytes\x12\"\n" +
-	"\rmax_crd_bytes\x18\a \x01(\x03R\vmaxCrdBytes\x12*\n" +
-	"\x11default_page_size\x18\b \x01(\x05R\x0fdefaultPageSize\x12\"\n" +
-	"\rmax_page_size\x18\t \x01(\x05R\vmaxPageSize\x12&\n" +
-	"\x0fmax_inline_crds\x18\n" +
-	" \x01(\x05R\rmaxInlineCrds\x12*\n" +
-	"\x11max_error_details\x18\v \x01(\x05R\x0fmaxErrorDetails\x12&\n" +
-	"\x0fmax_error_bytes\x18\f \x01(\x05R\rmaxErrorBytes\x12%\n" +
-	"\x0emax_violations\x18\r \x01(\x05R\rmaxViolations\x12.\n" +
-	"\x13max_violation_bytes\x18\x0e \x01(\x03R\x11maxViolationBytes\x12$\n" +
-	"\x0emax_yaml_nodes\x18\x0f \x01(\x05R\fmaxYamlNodes\x12\x1d\n" +
+	"\x0fmax_alias_bytes\x18\x06 \x01(\x05R\rmaxAliasBytes\x12*\n" +
+	"\x11default_page_size\x18\a \x01(\x05R\x0fdefaultPageSize\x12\"\n" +
+	"\rmax_page_size\x18\b \x01(\x05R\vmaxPageSize\x12&\n" +
+	"\x0fmax_inline_crds\x18\t \x01(\x05R\rmaxInlineCrds\x12*\n" +
+	"\x11max_error_details\x18\n" +
+	" \x01(\x05R\x0fmaxErrorDetails\x12&\n" +
+	"\x0fmax_error_bytes\x18\v \x01(\x05R\rmaxErrorBytes\x12%\n" +
+	"\x0emax_violations\x18\f \x01(\x05R\rmaxViolations\x12.\n" +
+	"\x13max_violation_bytes\x18\r \x01(\x05R\x11maxViolationBytes\x12$\n" +
+	"\x0emax_yaml_nodes\x18\x0e \x01(\x05R\fmaxYamlNodes\x12\x1d\n" +
 	"\n" +
-	"max_traces\x18\x10 \x01(\x05R\tmaxTraces\x12&\n" +
-	"\x0fmax_trace_steps\x18\x11 \x01(\x05R\rmaxTraceSteps\x121\n" +
-	"\x15max_trace_value_bytes\x18\x12 \x01(\x05R\x12maxTraceValueBytes\x12*\n" +
-	"\x11max_register_crds\x18\x13 \x01(\x05R\x0fmaxRegisterCrds\x123\n" +
-	"\x16max_watches_per_caller\x18\x14 \x01(\x05R\x13maxWatchesPerCaller\x12.\n" +
-	"\x13max_stored_versions\x18\x15 \x01(\x05R\x11maxStoredVersions\x12(\n" +
-	"\x10max_stream_items\x18\x16 \x01(\x05R\x0emaxStreamItems\x12*\n" +
-	"\x11max_stream_window\x18\x17 \x01(\x05R\x0fmaxStreamWindow\x123\n" +
-	"\x16max_streams_per_caller\x18\x18 \x01(\x05R\x13maxStreamsPerCaller\x12\x1f\n" +
-	"\vmax_streams\x18\x19 \x01(\x05R\n" +
+	"max_traces\x18\x0f \x01(\x05R\tmaxTraces\x12&\n" +
+	"\x0fmax_trace_steps\x18\x10 \x01(\x05R\rmaxTraceSteps\x121\n" +
+	"\x15max_trace_value_bytes\x18\x11 \x01(\x05R\x12maxTraceValueBytes\x12*\n" +
+	"\x11max_register_crds\x18\x12 \x01(\x05R\x0fmaxRegisterCrds\x123\n" +
+	"\x16max_watches_per_caller\x18\x13 \x01(\x05R\x13maxWatchesPerCaller\x12.\n" +
+	"\x13max_stored_versions\x18\x14 \x01(\x05R\x11maxStoredVersions\x12(\n" +
+	"\x10max_stream_items\x18\x15 \x01(\x05R\x0emaxStreamItems\x123\n" +
+	"\x16max_streams_per_caller\x18\x16 \x01(\x05R\x13maxStreamsPerCaller\x12\x1f\n" +
+	"\vmax_streams\x18\x17 \x01(\x05R\n" +
 	"maxStreams\x12\x1f\n" +
-	"\vmax_watches\x18\x1a \x01(\x05R\n" +
+	"\vmax_watches\x18\x18 \x01(\x05R\n" +
 	"maxWatches\x12=\n" +
-	"\rmax_item_time\x18\x1b \x01(\v2\x19.google.protobuf.DurationR\vmaxItemTime\"\x16\n" +
+	"\rmax_item_time\x18\x19 \x01(\v2\x19.google.protobuf.DurationR\vmaxItemTime\"\x16\n" +
 	"\x14GetServerInfoRequest\"\xce\x01\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x16\n" +

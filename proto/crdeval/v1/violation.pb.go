@@ -23,7 +23,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// The steps of a write and of a registration that report violations, in the order in which an API server runs them.
+// The steps that report violations. The steps of a write, PIPELINE_STEP_DECODE to PIPELINE_STEP_RULE, are in the order
+// in which an API server runs them. The numbers of the other steps have no order.
 type PipelineStep int32
 
 const (
@@ -47,11 +48,13 @@ const (
 	PipelineStep_PIPELINE_STEP_LIST PipelineStep = 8
 	// x-kubernetes-validations: the CEL rules.
 	PipelineStep_PIPELINE_STEP_RULE PipelineStep = 9
-	// Conversion to another version.
+	// The check of declared conversion rules: a rule that does not fit the CRD. Not a step of a write: a conversion that
+	// fails has no violation with this step.
 	PipelineStep_PIPELINE_STEP_CONVERT PipelineStep = 10
 	// Validation of a CustomResourceDefinition.
 	PipelineStep_PIPELINE_STEP_CRD PipelineStep = 11
-	// Only Kubernetes' note that the rules were not evaluated, because the steps before found violations.
+	// Only Kubernetes' note that the rules were not evaluated, because earlier steps found violations. It follows their
+	// violations, in place of those of PIPELINE_STEP_RULE.
 	PipelineStep_PIPELINE_STEP_RULES_SKIPPED PipelineStep = 12
 )
 
@@ -117,7 +120,7 @@ func (PipelineStep) EnumDescriptor() ([]byte, []int) {
 }
 
 // A position in the text that the caller sent. Over REST the text is the body of the request, JSON or YAML. Over gRPC
-// it is the bytes of the Document.
+// it is the bytes of the Document. In the body of a REST stream, positions beyond 2 GiB are absent.
 type Position struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Line, counted from 1. A line feed ends a line.
@@ -125,7 +128,7 @@ type Position struct {
 	// Column, counted from 1, in Unicode code points.
 	Column int32 `protobuf:"varint,2,opt,name=column,proto3" json:"column,omitempty"`
 	// Offset in bytes from the start of that text, counted from 0.
-	Offset        int64 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`
+	Offset        int32 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -174,7 +177,7 @@ func (x *Position) GetColumn() int32 {
 	return 0
 }
 
-func (x *Position) GetOffset() int64 {
+func (x *Position) GetOffset() int32 {
 	if x != nil {
 		return x.Offset
 	}
@@ -777,7 +780,7 @@ const file_crdeval_v1_violation_proto_rawDesc = "" +
 	"\bPosition\x12\x12\n" +
 	"\x04line\x18\x01 \x01(\x05R\x04line\x12\x16\n" +
 	"\x06column\x18\x02 \x01(\x05R\x06column\x12\x16\n" +
-	"\x06offset\x18\x03 \x01(\x03R\x06offset\"K\n" +
+	"\x06offset\x18\x03 \x01(\x05R\x06offset\"K\n" +
 	"\aRuleRef\x12\x12\n" +
 	"\x04rule\x18\x01 \x01(\tR\x04rule\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x05R\x05index\x12\x16\n" +

@@ -183,7 +183,7 @@ func (e *remoteEvaluator) table(
 			Context: e.evaluationContext(nil, e.inline(crd)...), Version: version, Now: timestamppb.New(now),
 			RowObject: crdevalv1.RowObject_ROW_OBJECT_METADATA,
 		}
-		capacity := limits.GetMaxMessageBytes()/2 - int64(proto.Size(request))
+		capacity := int64(limits.GetMaxMessageBytes())/2 - int64(proto.Size(request))
 		for ; len(objects) > 0 && len(request.Objects) < int(limits.GetMaxBatchItems()); objects = objects[1:] {
 			// A table has cells besides the metadata of the objects.
 			if capacity -= int64(2 * len(objects[0])); capacity < 0 && len(request.Objects) > 0 {

@@ -199,7 +199,7 @@ type crdLine struct {
 			Detail   string
 			Position struct {
 				Line   int
-				Offset int `json:",string"`
+				Offset int
 			}
 		}
 		Versions []struct {

@@ -58,7 +58,7 @@ func locate(s *workspace.Manifest, pointer string, own *crdevalv1.Position) *crd
 		Line: int(own.GetLine()), Column: int(own.GetColumn()), Offset: int(own.GetOffset()),
 	})
 	//nolint:gosec // files are smaller
-	return &crdevalv1.Position{Line: int32(at.Line), Column: int32(at.Column), Offset: int64(at.Offset)}
+	return &crdevalv1.Position{Line: int32(at.Line), Column: int32(at.Column), Offset: int32(at.Offset)}
 }
 
 // locateAll changes the positions of violations to positions in the file.

@@ -36,14 +36,14 @@ func TestDocumentsAreVerbatim(t *testing.T) {
 func TestAnswerSpelling(t *testing.T) {
 	text, err := Marshal(&crdevalv1.ValidateResponse{Results: []*crdevalv1.VerdictResult{{
 		Result: &crdevalv1.VerdictResult_Verdict{Verdict: &crdevalv1.Verdict{
-			Violations: []*crdevalv1.Violation{{Type: "FieldValueInvalid", Field: "spec.<x>", Position: &crdevalv1.Position{Line: 1, Column: 2, Offset: 1 << 60}}},
+			Violations: []*crdevalv1.Violation{{Type: "FieldValueInvalid", Field: "spec.<x>", Position: &crdevalv1.Position{Line: 1, Column: 2, Offset: 1 << 30}}},
 		}},
 	}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	const want = `{"results":[{"verdict":{"allowed":false,"violations":[{"type":"FieldValueInvalid","field":"spec.<x>","message":"","detail":"","pointer":"",` +
-		`"schemaPointer":"","position":{"line":1,"column":2,"offset":"1152921504606846976"},"step":"PIPELINE_STEP_UNSPECIFIED"}],"warnings":[],"ratcheted":[],"revision":"","deletes":false,"unchanged":false,"next":[]}}]}` + "\n"
+		`"schemaPointer":"","position":{"line":1,"column":2,"offset":1073741824},"step":"PIPELINE_STEP_UNSPECIFIED"}],"warnings":[],"ratcheted":[],"revision":"","deletes":false,"unchanged":false,"next":[]}}]}` + "\n"
 	if string(text) != want {
 		t.Errorf("got  %s\nwant %s", text, want)
 	}

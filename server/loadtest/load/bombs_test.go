@@ -22,7 +22,7 @@ func bombs(l *load) {
 func attackBombs(ctx context.Context, l *load, address, _ string) error {
 	bomb := object("Bomb", "["+repeated("{}", l.size(900_000, 450_000), ",")+"]")
 	request := &crdevalv1.ValidateRequest{
-		Context: &crdevalv1.EvaluationContext{Catalog: "default", Options: &crdevalv1.EvaluationOptions{View: crdevalv1.ObjectView_OBJECT_VIEW_NONE}}, Items: []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: crdeval.Document(bomb)}}}},
+		Context: &crdevalv1.EvaluationContext{Catalog: "default", Options: &crdevalv1.EvaluationOptions{View: crdevalv1.ObjectView_OBJECT_VIEW_NONE}}, Items: []*crdevalv1.WriteItem{{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: crdeval.Document(bomb)}}}},
 	}
 	return forever(ctx, l.size(48, 16), func(ctx context.Context) error {
 		return oneCall(ctx, address, func(conn grpc.ClientConnInterface) error {

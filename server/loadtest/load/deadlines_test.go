@@ -21,7 +21,7 @@ func deadlines(l *load) {
 	pattern := "^[ab]*a" + strings.Repeat("[ab]{1000}", 10) + "x$"
 	l.register(s, "default", schemaCRD("Regex", fmt.Sprintf(`{type: object, properties: {spec: {type: string, pattern: %q}}}`, pattern)))
 	validate := &crdevalv1.ValidateRequest{Context: &crdevalv1.EvaluationContext{Catalog: "default"}, Items: []*crdevalv1.WriteItem{{
-		Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: crdeval.Document(object("Regex", `"`+strings.Repeat("a", 58<<10)+`"`))}},
+		Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: crdeval.Document(object("Regex", `"`+strings.Repeat("a", 58<<10)+`"`))}},
 	}}}
 	check := &crdevalv1.CheckCrdRequest{Catalog: "default", Manifest: crdeval.Document(heavyCRD("Heavy", 3500))}
 	slow := func(when string) {

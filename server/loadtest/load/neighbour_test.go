@@ -53,7 +53,7 @@ func (l *load) crontabs(c *crdeval.Client, n int) *neighbour {
 	}
 	all := &neighbour{Client: c}
 	for range n {
-		all.items = append(all.items, &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: crdeval.Document(object)}}})
+		all.items = append(all.items, &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: crdeval.Document(object)}}})
 	}
 	return all
 }

@@ -33,9 +33,9 @@ func overload(l *load) {
 	l.register(s, "default", schemaCRD("Route", `{type: object, properties: {spec: `+routesSchema+`}}`))
 	var routes []*crdevalv1.WriteItem
 	for range 100 {
-		routes = append(routes, &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: crdeval.Document(object("Route", routesSpec(40)))}}})
+		routes = append(routes, &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: crdeval.Document(object("Route", routesSpec(40)))}}})
 	}
-	large := []*crdevalv1.WriteItem{{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: crdeval.Document(object("Route", routesSpec(400)))}}}}
+	large := []*crdevalv1.WriteItem{{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: crdeval.Document(object("Route", routesSpec(400)))}}}}
 	// A rejection costs 5 to 9 µs, the accepted call 0.05 ms (tiny), 0.15 ms (6 KiB), 1 ms (60 KiB) or more.
 	for _, k := range []overloadKind{
 		{"gRPC, one object of 60 KiB", large, dialWires, bound{90, 0}},

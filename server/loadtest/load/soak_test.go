@@ -98,7 +98,7 @@ func (m *mix) call(ctx context.Context) error {
 // validate validates 1 to 40 objects, of which some are invalid.
 func (m *mix) validate(ctx context.Context) error {
 	items := slices.Clone(m.items[:1+rand.IntN(len(m.items))])
-	items[0] = &crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: crdeval.Document([]byte(
+	items[0] = &crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: crdeval.Document([]byte(
 		`{"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "a", "namespace": "b"}, "spec": {"replicas": "x"}}`))}}}
 	_, err := m.client.ValidateItems(ctx, items, nil)
 	return err

@@ -103,7 +103,7 @@ func items(n int, before, after []byte) iter.Seq[*crdevalv1.WriteItem] {
 			text := make([]byte, 0, len(before)+len(after)+8)
 			text = strconv.AppendInt(append(append(text, before...), 'c'), int64(i), 10)
 			text = append(text, after...)
-			if !yield(&crdevalv1.WriteItem{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: crdeval.Document(text)}}}) {
+			if !yield(&crdevalv1.WriteItem{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: crdeval.Document(text)}}}) {
 				return
 			}
 		}

@@ -91,7 +91,7 @@ func start(t *testing.T, o Options) (*service, *Conn) {
 
 func request(object []byte) *crdevalv1.ValidateRequest {
 	return &crdevalv1.ValidateRequest{Items: []*crdevalv1.WriteItem{
-		{Operation: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: object}}}}},
+		{Write: &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: object}}}}},
 	}}
 }
 

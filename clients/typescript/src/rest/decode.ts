@@ -163,7 +163,7 @@ export function rebase(message: unknown, origin: Origin | undefined): void {
     const position = message as Position;
     position.line -= origin.line - 1;
     position.column -= origin.indent;
-    position.offset -= BigInt(origin.offset + origin.indent * position.line);
+    position.offset -= origin.offset + origin.indent * position.line;
     return;
   }
   for (const part of Object.values(message)) {

@@ -262,9 +262,9 @@ function writeOf(item: string | Item): Write {
         : old !== undefined
           ? updateObject(old, document(object ?? ""), o)
           : createObject(objectOf({ object: object ?? "", padding: padding ?? 0 }));
-  const { operation } = write.item;
-  if (old === undefined && operation.case === "patch") {
-    delete operation.value.oldObject;
+  const { write: sent } = write.item;
+  if (old === undefined && sent.case === "patch") {
+    delete sent.value.oldObject;
   }
   return write;
 }

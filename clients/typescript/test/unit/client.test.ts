@@ -15,7 +15,7 @@ class TestClient extends BaseClient {
   }
 }
 
-function limits(router: ConnectRouter, maxBatchItems = 3, maxMessageBytes = 1n << 20n): void {
+function limits(router: ConnectRouter, maxBatchItems = 3, maxMessageBytes = 1 << 20): void {
   router.service(ServerService, {
     getServerInfo: () => ({ limits: { maxBatchItems, maxMessageBytes, maxRegisterCrds: 2 } }),
   });
@@ -30,7 +30,7 @@ function overloaded(delayMs: number): ConnectError {
 
 /** echo answers each item with its name as the revision. */
 function echo(items: WriteItem[]) {
-  const objectOf = ({ operation: o }: WriteItem) => (o.case === "create" ? textOf(o.value.object) : undefined);
+  const objectOf = ({ write: w }: WriteItem) => (w.case === "create" ? textOf(w.value.object) : undefined);
   const revision = (i: WriteItem) => (JSON.parse(objectOf(i) ?? "{}") as { n: number }).n.toString();
   return {
     results: items.map((i) => ({
@@ -416,6 +416,6 @@ test("arguments of a wrong type or range are errors", async () => {
   await assert.rejects(async () => client.validate([], { fieldValidation: "strict" as "STRICT" }), RangeError);
   await assert.rejects(async () => client.validate([], { itemTimeoutMs: NaN }), RangeError);
   await assert.rejects(client.convert("", []), RangeError);
-  const { operation } = updateObject({ a: 9007199254740993n }, "b: 1").item;
-  assert.equal(operation.case === "update" && textOf(operation.value.oldObject), '{"a":9007199254740993}');
+  const { write } = updateObject({ a: 9007199254740993n }, "b: 1").item;
+  assert.equal(write.case === "update" && textOf(write.value.oldObject), '{"a":9007199254740993}');
 });

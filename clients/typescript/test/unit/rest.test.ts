@@ -4,7 +4,7 @@ import { Client, CrdevalError, updateObject } from "../../src/node.js";
 import { Client as BrowserClient } from "../../src/browser.js";
 import { textOf, toDocument } from "../../src/document.js";
 
-const info = JSON.stringify({ limits: { maxBatchItems: 1000, maxMessageBytes: "67108864", maxRegisterCrds: 1000 } });
+const info = JSON.stringify({ limits: { maxBatchItems: 1000, maxMessageBytes: 67108864, maxRegisterCrds: 1000 } });
 
 interface Sent {
   url: string;
@@ -58,7 +58,7 @@ test("positions refer to the document", async () => {
     const before = body.slice(0, body.lastIndexOf('"b"'));
     const line = before.split("\n").length;
     const column = before.length - before.lastIndexOf("\n");
-    const position = { line, column, offset: String(before.length) };
+    const position = { line, column, offset: before.length };
     return [
       JSON.stringify({
         results: (type === "application/json" ? [1, 2] : [1]).map(() => ({ verdict: { violations: [{ position }] } })),

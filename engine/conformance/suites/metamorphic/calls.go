@@ -207,15 +207,15 @@ func (c *client) write(it evaluated) *crdevalv1.WriteItem {
 	m := &crdevalv1.WriteItem{Crd: it.CRD, Version: it.Version, Revision: it.revision, Name: it.Name, Namespace: it.Namespace}
 	switch body := c.document(it.Object); {
 	case it.Patch != "":
-		m.Operation = &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{
+		m.Write = &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{
 			Type: patchTypes[it.Patch], Patch: body, OldObject: c.document(it.Old), Subresource: it.Subresource,
 		}}
 	case it.Old != nil || it.Subresource != "":
-		m.Operation = &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{
+		m.Write = &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{
 			Object: body, OldObject: c.document(it.Old), Subresource: it.Subresource,
 		}}
 	default:
-		m.Operation = &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: body}}
+		m.Write = &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: body}}
 	}
 	return m
 }

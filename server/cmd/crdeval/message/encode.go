@@ -59,15 +59,15 @@ func Write(crd string, w engine.Write) *crdevalv1.WriteItem {
 	switch w := w.(type) {
 	case engine.Create:
 		m.Namespace = w.Namespace
-		m.Operation = &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: Document(w.Object)}}
+		m.Write = &crdevalv1.WriteItem_Create{Create: &crdevalv1.Create{Object: Document(w.Object)}}
 	case engine.Update:
 		m.Namespace = w.Namespace
-		m.Operation = &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{
+		m.Write = &crdevalv1.WriteItem_Update{Update: &crdevalv1.Update{
 			Object: Document(w.Object), OldObject: Document(w.Old), Subresource: w.Subresource,
 		}}
 	case engine.Patch:
 		m.Namespace = w.Namespace
-		m.Operation = &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{
+		m.Write = &crdevalv1.WriteItem_Patch{Patch: &crdevalv1.Patch{
 			Type: patchTypes[w.Type], Patch: Document(w.Body), OldObject: Document(w.Old), Subresource: w.Subresource,
 		}}
 	}

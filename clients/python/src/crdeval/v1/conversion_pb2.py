@@ -26,7 +26,7 @@ from crdeval.v1 import document_pb2 as crdeval_dot_v1_dot_document__pb2
 from crdeval.v1 import violation_pb2 as crdeval_dot_v1_dot_violation__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1b\x63rdeval/v1/conversion.proto\x12\ncrdeval.v1\x1a\x19\x63rdeval/v1/document.proto\x1a\x1a\x63rdeval/v1/violation.proto\"\xe2\x01\n\x10\x43onversionReport\x12\x10\n\x08\x61\x63\x63\x65pted\x18\x01 \x01(\x08\x12)\n\nviolations\x18\x02 \x03(\x0b\x32\x15.crdeval.v1.Violation\x12\x0b\n\x03hub\x18\x03 \x01(\t\x12)\n\x05rules\x18\x04 \x03(\x0b\x32\x1a.crdeval.v1.ConversionRule\x12\'\n\x04laws\x18\x05 \x03(\x0b\x32\x19.crdeval.v1.ConversionLaw\x12\x30\n\x08\x63overage\x18\x06 \x03(\x0b\x32\x1e.crdeval.v1.ConversionCoverage\"\x7f\n\x12\x43onversionCoverage\x12\x14\n\x0c\x66rom_version\x18\x01 \x01(\t\x12\x12\n\nto_version\x18\x02 \x01(\t\x12\x0f\n\x07\x63\x61rried\x18\x03 \x01(\x05\x12\x0c\n\x04read\x18\x04 \x01(\x05\x12\x0f\n\x07stashed\x18\x05 \x01(\x05\x12\x0f\n\x07\x64ropped\x18\x06 \x01(\x05\"\x8f\x01\n\x0e\x43onversionRule\x12\x0f\n\x07\x62\x65tween\x18\x01 \x03(\t\x12\r\n\x05index\x18\x02 \x01(\x05\x12\x0c\n\x04kind\x18\x03 \x01(\t\x12\x0c\n\x04text\x18\x04 \x01(\t\x12*\n\x05\x63lass\x18\x05 \x01(\x0e\x32\x1b.crdeval.v1.ConversionClass\x12\x15\n\rpreconditions\x18\x06 \x03(\t\"\xd9\x01\n\rConversionLaw\x12\x0b\n\x03law\x18\x01 \x01(\t\x12\x14\n\x0c\x66rom_version\x18\x02 \x01(\t\x12\x12\n\nto_version\x18\x03 \x01(\t\x12\x0f\n\x07objects\x18\x04 \x01(\x05\x12<\n\x0e\x63ounterexample\x18\x05 \x01(\x0b\x32$.crdeval.v1.ConversionCounterexample\x12\x10\n\x08\x65xcepted\x18\x06 \x01(\x08\x12\x30\n\x08\x66\x61ilures\x18\x07 \x01(\x0b\x32\x1e.crdeval.v1.ConversionFailures\"M\n\x12\x43onversionFailures\x12\x11\n\tgenerated\x18\x01 \x01(\x05\x12\x13\n\x0bunconverted\x18\x02 \x01(\x05\x12\x0f\n\x07\x65xample\x18\x03 \x01(\t\"\x9b\x01\n\x18\x43onversionCounterexample\x12\x0c\n\x04text\x18\x01 \x01(\t\x12$\n\x06object\x18\x02 \x01(\x0b\x32\x14.crdeval.v1.Document\x12\'\n\tconverted\x18\x03 \x01(\x0b\x32\x14.crdeval.v1.Document\x12\"\n\x04\x62\x61\x63k\x18\x04 \x01(\x0b\x32\x14.crdeval.v1.Document*\x85\x01\n\x0f\x43onversionClass\x12 \n\x1c\x43ONVERSION_CLASS_UNSPECIFIED\x10\x00\x12\x18\n\x14\x43ONVERSION_CLASS_ISO\x10\x01\x12\x19\n\x15\x43ONVERSION_CLASS_LENS\x10\x02\x12\x1b\n\x17\x43ONVERSION_CLASS_TESTED\x10\x03\x42H\n\rio.crdeval.v1P\x01Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1b\x63rdeval/v1/conversion.proto\x12\ncrdeval.v1\x1a\x19\x63rdeval/v1/document.proto\x1a\x1a\x63rdeval/v1/violation.proto\"\xe2\x01\n\x10\x43onversionReport\x12\x10\n\x08\x61\x63\x63\x65pted\x18\x01 \x01(\x08\x12)\n\nviolations\x18\x02 \x03(\x0b\x32\x15.crdeval.v1.Violation\x12\x0b\n\x03hub\x18\x03 \x01(\t\x12)\n\x05rules\x18\x04 \x03(\x0b\x32\x1a.crdeval.v1.ConversionRule\x12\'\n\x04laws\x18\x05 \x03(\x0b\x32\x19.crdeval.v1.ConversionLaw\x12\x30\n\x08\x63overage\x18\x06 \x03(\x0b\x32\x1e.crdeval.v1.ConversionCoverage\"\x7f\n\x12\x43onversionCoverage\x12\x14\n\x0c\x66rom_version\x18\x01 \x01(\t\x12\x12\n\nto_version\x18\x02 \x01(\t\x12\x0f\n\x07\x63\x61rried\x18\x03 \x01(\x05\x12\x0c\n\x04read\x18\x04 \x01(\x05\x12\x0f\n\x07stashed\x18\x05 \x01(\x05\x12\x0f\n\x07\x64ropped\x18\x06 \x01(\x05\"\x96\x01\n\x0e\x43onversionRule\x12\x0f\n\x07\x62\x65tween\x18\x01 \x03(\t\x12\r\n\x05index\x18\x02 \x01(\x05\x12\x0c\n\x04kind\x18\x03 \x01(\t\x12\x0c\n\x04text\x18\x04 \x01(\t\x12\x31\n\x0c\x63hange_class\x18\x05 \x01(\x0e\x32\x1b.crdeval.v1.ConversionClass\x12\x15\n\rpreconditions\x18\x06 \x03(\t\"\xd9\x01\n\rConversionLaw\x12\x0b\n\x03law\x18\x01 \x01(\t\x12\x14\n\x0c\x66rom_version\x18\x02 \x01(\t\x12\x12\n\nto_version\x18\x03 \x01(\t\x12\x0f\n\x07objects\x18\x04 \x01(\x05\x12<\n\x0e\x63ounterexample\x18\x05 \x01(\x0b\x32$.crdeval.v1.ConversionCounterexample\x12\x10\n\x08\x65xcepted\x18\x06 \x01(\x08\x12\x30\n\x08\x66\x61ilures\x18\x07 \x01(\x0b\x32\x1e.crdeval.v1.ConversionFailures\"M\n\x12\x43onversionFailures\x12\x11\n\tgenerated\x18\x01 \x01(\x05\x12\x13\n\x0bunconverted\x18\x02 \x01(\x05\x12\x0f\n\x07\x65xample\x18\x03 \x01(\t\"\x9b\x01\n\x18\x43onversionCounterexample\x12\x0c\n\x04text\x18\x01 \x01(\t\x12$\n\x06object\x18\x02 \x01(\x0b\x32\x14.crdeval.v1.Document\x12\'\n\tconverted\x18\x03 \x01(\x0b\x32\x14.crdeval.v1.Document\x12\"\n\x04\x62\x61\x63k\x18\x04 \x01(\x0b\x32\x14.crdeval.v1.Document*\x85\x01\n\x0f\x43onversionClass\x12 \n\x1c\x43ONVERSION_CLASS_UNSPECIFIED\x10\x00\x12\x18\n\x14\x43ONVERSION_CLASS_ISO\x10\x01\x12\x19\n\x15\x43ONVERSION_CLASS_LENS\x10\x02\x12\x1b\n\x17\x43ONVERSION_CLASS_TESTED\x10\x03\x42H\n\rio.crdeval.v1P\x01Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,18 +34,18 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'crdeval.v1.conversion_pb2',
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\rio.crdeval.v1P\001Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1'
-  _globals['_CONVERSIONCLASS']._serialized_start=1060
-  _globals['_CONVERSIONCLASS']._serialized_end=1193
+  _globals['_CONVERSIONCLASS']._serialized_start=1067
+  _globals['_CONVERSIONCLASS']._serialized_end=1200
   _globals['_CONVERSIONREPORT']._serialized_start=99
   _globals['_CONVERSIONREPORT']._serialized_end=325
   _globals['_CONVERSIONCOVERAGE']._serialized_start=327
   _globals['_CONVERSIONCOVERAGE']._serialized_end=454
   _globals['_CONVERSIONRULE']._serialized_start=457
-  _globals['_CONVERSIONRULE']._serialized_end=600
-  _globals['_CONVERSIONLAW']._serialized_start=603
-  _globals['_CONVERSIONLAW']._serialized_end=820
-  _globals['_CONVERSIONFAILURES']._serialized_start=822
-  _globals['_CONVERSIONFAILURES']._serialized_end=899
-  _globals['_CONVERSIONCOUNTEREXAMPLE']._serialized_start=902
-  _globals['_CONVERSIONCOUNTEREXAMPLE']._serialized_end=1057
+  _globals['_CONVERSIONRULE']._serialized_end=607
+  _globals['_CONVERSIONLAW']._serialized_start=610
+  _globals['_CONVERSIONLAW']._serialized_end=827
+  _globals['_CONVERSIONFAILURES']._serialized_start=829
+  _globals['_CONVERSIONFAILURES']._serialized_end=906
+  _globals['_CONVERSIONCOUNTEREXAMPLE']._serialized_start=909
+  _globals['_CONVERSIONCOUNTEREXAMPLE']._serialized_end=1064
 # @@protoc_insertion_point(module_scope)

@@ -53,19 +53,20 @@ class ConversionCoverage(_message.Message):
     def __init__(self, from_version: _Optional[str] = ..., to_version: _Optional[str] = ..., carried: _Optional[int] = ..., read: _Optional[int] = ..., stashed: _Optional[int] = ..., dropped: _Optional[int] = ...) -> None: ...
 
 class ConversionRule(_message.Message):
-    __slots__ = ("between", "index", "kind", "text", "preconditions")
+    __slots__ = ("between", "index", "kind", "text", "change_class", "preconditions")
     BETWEEN_FIELD_NUMBER: _ClassVar[int]
     INDEX_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
-    CLASS_FIELD_NUMBER: _ClassVar[int]
+    CHANGE_CLASS_FIELD_NUMBER: _ClassVar[int]
     PRECONDITIONS_FIELD_NUMBER: _ClassVar[int]
     between: _containers.RepeatedScalarFieldContainer[str]
     index: int
     kind: str
     text: str
+    change_class: ConversionClass
     preconditions: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, between: _Optional[_Iterable[str]] = ..., index: _Optional[int] = ..., kind: _Optional[str] = ..., text: _Optional[str] = ..., preconditions: _Optional[_Iterable[str]] = ..., **kwargs) -> None: ...
+    def __init__(self, between: _Optional[_Iterable[str]] = ..., index: _Optional[int] = ..., kind: _Optional[str] = ..., text: _Optional[str] = ..., change_class: _Optional[_Union[ConversionClass, str]] = ..., preconditions: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ConversionLaw(_message.Message):
     __slots__ = ("law", "from_version", "to_version", "objects", "counterexample", "excepted", "failures")

@@ -37,12 +37,12 @@ class CostCulprit(_message.Message):
     def __init__(self, schema_pointer: _Optional[str] = ..., keyword: _Optional[str] = ..., suggested: _Optional[int] = ...) -> None: ...
 
 class RuleReport(_message.Message):
-    __slots__ = ("schema_pointer", "rule", "estimated_cost", "cardinality", "limit", "share_of_limit", "uses_old_self", "culprits", "lowest_kubernetes", "lowest_kubernetes_reason", "message_estimated_cost")
+    __slots__ = ("schema_pointer", "rule", "estimated_cost", "cardinality", "cost_limit", "share_of_limit", "uses_old_self", "culprits", "lowest_kubernetes", "lowest_kubernetes_reason", "message_estimated_cost")
     SCHEMA_POINTER_FIELD_NUMBER: _ClassVar[int]
     RULE_FIELD_NUMBER: _ClassVar[int]
     ESTIMATED_COST_FIELD_NUMBER: _ClassVar[int]
     CARDINALITY_FIELD_NUMBER: _ClassVar[int]
-    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    COST_LIMIT_FIELD_NUMBER: _ClassVar[int]
     SHARE_OF_LIMIT_FIELD_NUMBER: _ClassVar[int]
     USES_OLD_SELF_FIELD_NUMBER: _ClassVar[int]
     CULPRITS_FIELD_NUMBER: _ClassVar[int]
@@ -53,14 +53,14 @@ class RuleReport(_message.Message):
     rule: _violation_pb2.RuleRef
     estimated_cost: int
     cardinality: int
-    limit: int
+    cost_limit: int
     share_of_limit: float
     uses_old_self: bool
     culprits: _containers.RepeatedCompositeFieldContainer[CostCulprit]
     lowest_kubernetes: str
     lowest_kubernetes_reason: str
     message_estimated_cost: int
-    def __init__(self, schema_pointer: _Optional[str] = ..., rule: _Optional[_Union[_violation_pb2.RuleRef, _Mapping]] = ..., estimated_cost: _Optional[int] = ..., cardinality: _Optional[int] = ..., limit: _Optional[int] = ..., share_of_limit: _Optional[float] = ..., uses_old_self: _Optional[bool] = ..., culprits: _Optional[_Iterable[_Union[CostCulprit, _Mapping]]] = ..., lowest_kubernetes: _Optional[str] = ..., lowest_kubernetes_reason: _Optional[str] = ..., message_estimated_cost: _Optional[int] = ...) -> None: ...
+    def __init__(self, schema_pointer: _Optional[str] = ..., rule: _Optional[_Union[_violation_pb2.RuleRef, _Mapping]] = ..., estimated_cost: _Optional[int] = ..., cardinality: _Optional[int] = ..., cost_limit: _Optional[int] = ..., share_of_limit: _Optional[float] = ..., uses_old_self: _Optional[bool] = ..., culprits: _Optional[_Iterable[_Union[CostCulprit, _Mapping]]] = ..., lowest_kubernetes: _Optional[str] = ..., lowest_kubernetes_reason: _Optional[str] = ..., message_estimated_cost: _Optional[int] = ...) -> None: ...
 
 class VersionReport(_message.Message):
     __slots__ = ("version", "lowest_kubernetes", "lowest_kubernetes_reason", "rules", "estimated_cost", "cost_limit")

@@ -26,7 +26,7 @@ from google.api import annotations_pb2 as google_dot_api_dot_annotations__pb2
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x63rdeval/v1/server.proto\x12\ncrdeval.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\"\xe5\x05\n\x0cServerLimits\x12\x17\n\x0fmax_batch_items\x18\x01 \x01(\x05\x12\x19\n\x11max_message_bytes\x18\x02 \x01(\x03\x12\x1a\n\x12max_document_bytes\x18\x03 \x01(\x03\x12\x1a\n\x12max_document_depth\x18\x04 \x01(\x05\x12\x18\n\x10max_alias_factor\x18\x05 \x01(\x05\x12\x17\n\x0fmax_alias_bytes\x18\x06 \x01(\x03\x12\x15\n\rmax_crd_bytes\x18\x07 \x01(\x03\x12\x19\n\x11\x64\x65\x66\x61ult_page_size\x18\x08 \x01(\x05\x12\x15\n\rmax_page_size\x18\t \x01(\x05\x12\x17\n\x0fmax_inline_crds\x18\n \x01(\x05\x12\x19\n\x11max_error_details\x18\x0b \x01(\x05\x12\x17\n\x0fmax_error_bytes\x18\x0c \x01(\x05\x12\x16\n\x0emax_violations\x18\r \x01(\x05\x12\x1b\n\x13max_violation_bytes\x18\x0e \x01(\x03\x12\x16\n\x0emax_yaml_nodes\x18\x0f \x01(\x05\x12\x12\n\nmax_traces\x18\x10 \x01(\x05\x12\x17\n\x0fmax_trace_steps\x18\x11 \x01(\x05\x12\x1d\n\x15max_trace_value_bytes\x18\x12 \x01(\x05\x12\x19\n\x11max_register_crds\x18\x13 \x01(\x05\x12\x1e\n\x16max_watches_per_caller\x18\x14 \x01(\x05\x12\x1b\n\x13max_stored_versions\x18\x15 \x01(\x05\x12\x18\n\x10max_stream_items\x18\x16 \x01(\x05\x12\x19\n\x11max_stream_window\x18\x17 \x01(\x05\x12\x1e\n\x16max_streams_per_caller\x18\x18 \x01(\x05\x12\x13\n\x0bmax_streams\x18\x19 \x01(\x05\x12\x13\n\x0bmax_watches\x18\x1a \x01(\x05\x12\x30\n\rmax_item_time\x18\x1b \x01(\x0b\x32\x19.google.protobuf.Duration\"\x16\n\x14GetServerInfoRequest\"\x94\x01\n\x15GetServerInfoResponse\x12\x0f\n\x07version\x18\x01 \x01(\t\x12\x0e\n\x06\x63ommit\x18\x02 \x01(\t\x12\x12\n\nkubernetes\x18\x03 \x01(\t\x12\x1c\n\x14supported_kubernetes\x18\x04 \x03(\t\x12(\n\x06limits\x18\x05 \x01(\x0b\x32\x18.crdeval.v1.ServerLimits2}\n\rServerService\x12l\n\rGetServerInfo\x12 .crdeval.v1.GetServerInfoRequest\x1a!.crdeval.v1.GetServerInfoResponse\"\x16\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/serverInfoBH\n\rio.crdeval.v1P\x01Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x63rdeval/v1/server.proto\x12\ncrdeval.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\"\xb3\x05\n\x0cServerLimits\x12\x17\n\x0fmax_batch_items\x18\x01 \x01(\x05\x12\x19\n\x11max_message_bytes\x18\x02 \x01(\x05\x12\x1a\n\x12max_document_bytes\x18\x03 \x01(\x05\x12\x1a\n\x12max_document_depth\x18\x04 \x01(\x05\x12\x18\n\x10max_alias_factor\x18\x05 \x01(\x05\x12\x17\n\x0fmax_alias_bytes\x18\x06 \x01(\x05\x12\x19\n\x11\x64\x65\x66\x61ult_page_size\x18\x07 \x01(\x05\x12\x15\n\rmax_page_size\x18\x08 \x01(\x05\x12\x17\n\x0fmax_inline_crds\x18\t \x01(\x05\x12\x19\n\x11max_error_details\x18\n \x01(\x05\x12\x17\n\x0fmax_error_bytes\x18\x0b \x01(\x05\x12\x16\n\x0emax_violations\x18\x0c \x01(\x05\x12\x1b\n\x13max_violation_bytes\x18\r \x01(\x05\x12\x16\n\x0emax_yaml_nodes\x18\x0e \x01(\x05\x12\x12\n\nmax_traces\x18\x0f \x01(\x05\x12\x17\n\x0fmax_trace_steps\x18\x10 \x01(\x05\x12\x1d\n\x15max_trace_value_bytes\x18\x11 \x01(\x05\x12\x19\n\x11max_register_crds\x18\x12 \x01(\x05\x12\x1e\n\x16max_watches_per_caller\x18\x13 \x01(\x05\x12\x1b\n\x13max_stored_versions\x18\x14 \x01(\x05\x12\x18\n\x10max_stream_items\x18\x15 \x01(\x05\x12\x1e\n\x16max_streams_per_caller\x18\x16 \x01(\x05\x12\x13\n\x0bmax_streams\x18\x17 \x01(\x05\x12\x13\n\x0bmax_watches\x18\x18 \x01(\x05\x12\x30\n\rmax_item_time\x18\x19 \x01(\x0b\x32\x19.google.protobuf.Duration\"\x16\n\x14GetServerInfoRequest\"\x94\x01\n\x15GetServerInfoResponse\x12\x0f\n\x07version\x18\x01 \x01(\t\x12\x0e\n\x06\x63ommit\x18\x02 \x01(\t\x12\x12\n\nkubernetes\x18\x03 \x01(\t\x12\x1c\n\x14supported_kubernetes\x18\x04 \x03(\t\x12(\n\x06limits\x18\x05 \x01(\x0b\x32\x18.crdeval.v1.ServerLimits2}\n\rServerService\x12l\n\rGetServerInfo\x12 .crdeval.v1.GetServerInfoRequest\x1a!.crdeval.v1.GetServerInfoResponse\"\x16\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/serverInfoBH\n\rio.crdeval.v1P\x01Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,11 +37,11 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SERVERSERVICE'].methods_by_name['GetServerInfo']._loaded_options = None
   _globals['_SERVERSERVICE'].methods_by_name['GetServerInfo']._serialized_options = b'\202\323\344\223\002\020\022\016/v1/serverInfo'
   _globals['_SERVERLIMITS']._serialized_start=102
-  _globals['_SERVERLIMITS']._serialized_end=843
-  _globals['_GETSERVERINFOREQUEST']._serialized_start=845
-  _globals['_GETSERVERINFOREQUEST']._serialized_end=867
-  _globals['_GETSERVERINFORESPONSE']._serialized_start=870
-  _globals['_GETSERVERINFORESPONSE']._serialized_end=1018
-  _globals['_SERVERSERVICE']._serialized_start=1020
-  _globals['_SERVERSERVICE']._serialized_end=1145
+  _globals['_SERVERLIMITS']._serialized_end=793
+  _globals['_GETSERVERINFOREQUEST']._serialized_start=795
+  _globals['_GETSERVERINFOREQUEST']._serialized_end=817
+  _globals['_GETSERVERINFORESPONSE']._serialized_start=820
+  _globals['_GETSERVERINFORESPONSE']._serialized_end=968
+  _globals['_SERVERSERVICE']._serialized_start=970
+  _globals['_SERVERSERVICE']._serialized_end=1095
 # @@protoc_insertion_point(module_scope)

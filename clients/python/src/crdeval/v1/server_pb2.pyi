@@ -11,14 +11,13 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class ServerLimits(_message.Message):
-    __slots__ = ("max_batch_items", "max_message_bytes", "max_document_bytes", "max_document_depth", "max_alias_factor", "max_alias_bytes", "max_crd_bytes", "default_page_size", "max_page_size", "max_inline_crds", "max_error_details", "max_error_bytes", "max_violations", "max_violation_bytes", "max_yaml_nodes", "max_traces", "max_trace_steps", "max_trace_value_bytes", "max_register_crds", "max_watches_per_caller", "max_stored_versions", "max_stream_items", "max_stream_window", "max_streams_per_caller", "max_streams", "max_watches", "max_item_time")
+    __slots__ = ("max_batch_items", "max_message_bytes", "max_document_bytes", "max_document_depth", "max_alias_factor", "max_alias_bytes", "default_page_size", "max_page_size", "max_inline_crds", "max_error_details", "max_error_bytes", "max_violations", "max_violation_bytes", "max_yaml_nodes", "max_traces", "max_trace_steps", "max_trace_value_bytes", "max_register_crds", "max_watches_per_caller", "max_stored_versions", "max_stream_items", "max_streams_per_caller", "max_streams", "max_watches", "max_item_time")
     MAX_BATCH_ITEMS_FIELD_NUMBER: _ClassVar[int]
     MAX_MESSAGE_BYTES_FIELD_NUMBER: _ClassVar[int]
     MAX_DOCUMENT_BYTES_FIELD_NUMBER: _ClassVar[int]
     MAX_DOCUMENT_DEPTH_FIELD_NUMBER: _ClassVar[int]
     MAX_ALIAS_FACTOR_FIELD_NUMBER: _ClassVar[int]
     MAX_ALIAS_BYTES_FIELD_NUMBER: _ClassVar[int]
-    MAX_CRD_BYTES_FIELD_NUMBER: _ClassVar[int]
     DEFAULT_PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     MAX_PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     MAX_INLINE_CRDS_FIELD_NUMBER: _ClassVar[int]
@@ -34,7 +33,6 @@ class ServerLimits(_message.Message):
     MAX_WATCHES_PER_CALLER_FIELD_NUMBER: _ClassVar[int]
     MAX_STORED_VERSIONS_FIELD_NUMBER: _ClassVar[int]
     MAX_STREAM_ITEMS_FIELD_NUMBER: _ClassVar[int]
-    MAX_STREAM_WINDOW_FIELD_NUMBER: _ClassVar[int]
     MAX_STREAMS_PER_CALLER_FIELD_NUMBER: _ClassVar[int]
     MAX_STREAMS_FIELD_NUMBER: _ClassVar[int]
     MAX_WATCHES_FIELD_NUMBER: _ClassVar[int]
@@ -45,7 +43,6 @@ class ServerLimits(_message.Message):
     max_document_depth: int
     max_alias_factor: int
     max_alias_bytes: int
-    max_crd_bytes: int
     default_page_size: int
     max_page_size: int
     max_inline_crds: int
@@ -61,12 +58,11 @@ class ServerLimits(_message.Message):
     max_watches_per_caller: int
     max_stored_versions: int
     max_stream_items: int
-    max_stream_window: int
     max_streams_per_caller: int
     max_streams: int
     max_watches: int
     max_item_time: _duration_pb2.Duration
-    def __init__(self, max_batch_items: _Optional[int] = ..., max_message_bytes: _Optional[int] = ..., max_document_bytes: _Optional[int] = ..., max_document_depth: _Optional[int] = ..., max_alias_factor: _Optional[int] = ..., max_alias_bytes: _Optional[int] = ..., max_crd_bytes: _Optional[int] = ..., default_page_size: _Optional[int] = ..., max_page_size: _Optional[int] = ..., max_inline_crds: _Optional[int] = ..., max_error_details: _Optional[int] = ..., max_error_bytes: _Optional[int] = ..., max_violations: _Optional[int] = ..., max_violation_bytes: _Optional[int] = ..., max_yaml_nodes: _Optional[int] = ..., max_traces: _Optional[int] = ..., max_trace_steps: _Optional[int] = ..., max_trace_value_bytes: _Optional[int] = ..., max_register_crds: _Optional[int] = ..., max_watches_per_caller: _Optional[int] = ..., max_stored_versions: _Optional[int] = ..., max_stream_items: _Optional[int] = ..., max_stream_window: _Optional[int] = ..., max_streams_per_caller: _Optional[int] = ..., max_streams: _Optional[int] = ..., max_watches: _Optional[int] = ..., max_item_time: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+    def __init__(self, max_batch_items: _Optional[int] = ..., max_message_bytes: _Optional[int] = ..., max_document_bytes: _Optional[int] = ..., max_document_depth: _Optional[int] = ..., max_alias_factor: _Optional[int] = ..., max_alias_bytes: _Optional[int] = ..., default_page_size: _Optional[int] = ..., max_page_size: _Optional[int] = ..., max_inline_crds: _Optional[int] = ..., max_error_details: _Optional[int] = ..., max_error_bytes: _Optional[int] = ..., max_violations: _Optional[int] = ..., max_violation_bytes: _Optional[int] = ..., max_yaml_nodes: _Optional[int] = ..., max_traces: _Optional[int] = ..., max_trace_steps: _Optional[int] = ..., max_trace_value_bytes: _Optional[int] = ..., max_register_crds: _Optional[int] = ..., max_watches_per_caller: _Optional[int] = ..., max_stored_versions: _Optional[int] = ..., max_stream_items: _Optional[int] = ..., max_streams_per_caller: _Optional[int] = ..., max_streams: _Optional[int] = ..., max_watches: _Optional[int] = ..., max_item_time: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class GetServerInfoRequest(_message.Message):
     __slots__ = ()

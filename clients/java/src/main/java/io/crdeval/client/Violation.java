@@ -48,7 +48,7 @@ public record Violation(
      * @param column the column in Unicode code points, from 1
      * @param offset the offset in bytes, from 0
      */
-    public record Position(int line, int column, long offset) {
+    public record Position(int line, int column, int offset) {
         static Position fromProto(io.crdeval.v1.Position p) {
             return new Position(p.getLine(), p.getColumn(), p.getOffset());
         }

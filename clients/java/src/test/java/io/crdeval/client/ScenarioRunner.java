@@ -333,7 +333,7 @@ final class ScenarioRunner implements AutoCloseable {
         all.put("step", v.step().name().replace("PIPELINE_STEP_", ""));
         v.badValue().ifPresent(d -> all.put("badValue", d.text()));
         v.position().ifPresent(p ->
-                all.put("position", Map.of("line", p.line(), "column", p.column(), "offset", (int) p.offset())));
+                all.put("position", Map.of("line", p.line(), "column", p.column(), "offset", p.offset())));
         v.rule().ifPresent(
                 r -> all.put("rule", Map.of("rule", r.rule(), "index", r.index(), "reason", r.reason())));
         return all;
