@@ -19,15 +19,23 @@ type Origin struct {
 // At returns the Origin of a document whose text is a part of the Text.
 func (t *Text) At(offset int) *Origin { return &Origin{text: t, begin: offset} }
 
-// Text returns the Text.
-func (o *Origin) Text() *Text { return o.text }
+// Text returns the Text. It returns nil for a nil Origin, of a document that could not be read.
+func (o *Origin) Text() *Text {
+	if o == nil {
+		return nil
+	}
+	return o.text
+}
 
 // Converted reports whether the document was converted from YAML to JSON.
 func (o *Origin) Converted() bool { return o != nil && o.from != nil }
 
-// Begin returns the offset of the document in the Text.
+// Begin returns the offset of the document in the Text, 0 for a nil Origin.
 func (o *Origin) Begin() int {
-	if o.from != nil {
+	switch {
+	case o == nil:
+		return 0
+	case o.from != nil:
 		return o.text.Index(o.from.position(o.place(), nil))
 	}
 	return o.begin
