@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
@@ -112,12 +111,7 @@ type Decoding struct{ grpc.ServiceRegistrar }
 
 // RegisterService implements grpc.ServiceRegistrar.
 func (r Decoding) RegisterService(desc *grpc.ServiceDesc, service any) {
-	own := *desc
-	own.Methods = slices.Clone(desc.Methods)
-	for i := range own.Methods {
-		own.Methods[i].Handler = decodeFirst(own.Methods[i].Handler)
-	}
-	r.ServiceRegistrar.RegisterService(&own, service)
+	r.ServiceRegistrar.RegisterService(wrapUnary(desc, decodeFirst), service)
 }
 
 // decodeFirst returns a handler of which the interceptors run also if the message cannot be decoded.
@@ -125,18 +119,13 @@ func decodeFirst(handler grpc.MethodHandler) grpc.MethodHandler {
 	return func(service any, ctx context.Context, decode func(any) error, outer grpc.UnaryServerInterceptor) (any, error) {
 		var undecoded error
 		decodeAlways := func(m any) error { undecoded = receive(decode, m); return nil }
-		return handler(service, ctx, decodeAlways, func(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-			decoded := func(ctx context.Context, request any) (any, error) {
-				if undecoded != nil {
-					return nil, undecoded
-				}
-				return next(ctx, request)
+		decoded := func(ctx context.Context, request any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+			if undecoded != nil {
+				return nil, undecoded
 			}
-			if outer == nil {
-				return decoded(ctx, request)
-			}
-			return outer(ctx, request, info, decoded)
-		})
+			return next(ctx, request)
+		}
+		return intercept(handler, decoded)(service, ctx, decodeAlways, outer)
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	statusv1 "google.golang.org/genproto/googleapis/rpc/status"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -325,81 +324,12 @@ func ErrorInfoOf(st *statusv1.Status) *errdetails.ErrorInfo {
 	return info
 }
 
-// A registrar registers services whose handlers return plain errors. Inside all interceptors it makes statuses of them.
-type registrar struct {
-	grpc.ServiceRegistrar
-	faults faults
-}
-
-// RegisterService implements grpc.ServiceRegistrar.
-func (r registrar) RegisterService(desc *grpc.ServiceDesc, service any) {
-	own := *desc
-	own.Methods, own.Streams = slices.Clone(desc.Methods), slices.Clone(desc.Streams)
-	for i := range own.Methods {
-		own.Methods[i].Handler = r.faults.unary(own.Methods[i].Handler)
-	}
-	for i := range own.Streams {
-		handler := own.Streams[i].Handler
-		own.Streams[i].Handler = func(service any, s grpc.ServerStream) error {
-			return r.faults.call(s.Context(), handler(service, &serverStream{ServerStream: s}))
-		}
-	}
-	r.ServiceRegistrar.RegisterService(&own, service)
-}
-
-// unary returns a handler that checks the request, and whose errors are statuses.
-func (f faults) unary(handler grpc.MethodHandler) grpc.MethodHandler {
-	return func(service any, ctx context.Context, decode func(any) error, outer grpc.UnaryServerInterceptor) (any, error) {
-		return handler(service, ctx, decode, func(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-			checked := func(ctx context.Context, request any) (response any, err error) {
-				if err = checkRequest(request); err == nil {
-					response, err = next(ctx, request)
-				}
-				return response, f.call(ctx, err)
-			}
-			if outer == nil {
-				return checked(ctx, request)
-			}
-			return outer(ctx, request, info, checked)
-		})
-	}
-}
-
-// checkRequest returns the error of a request without a catalog.
-func checkRequest(m any) error {
-	switch r := m.(type) {
-	case interface {
-		GetContext() *crdevalv1.EvaluationContext
-	}:
-		return required("context.catalog", r.GetContext().GetCatalog())
-	case interface{ GetCatalog() string }:
-		return required("catalog", r.GetCatalog())
-	}
-	return nil
-}
-
 // required returns the error of an empty field.
 func required(name, value string) error {
 	if value == "" {
 		return invalid(name, "%s is required", name)
 	}
 	return nil
-}
-
-// A serverStream checks the messages of a stream.
-type serverStream struct {
-	grpc.ServerStream
-	begun bool
-}
-
-// RecvMsg implements grpc.ServerStream. Only the first message of a stream names the catalog.
-func (s *serverStream) RecvMsg(m any) error {
-	err := s.ServerStream.RecvMsg(m)
-	if err == nil && !s.begun {
-		err = checkRequest(m)
-	}
-	s.begun = true
-	return err
 }
 
 // bounded cuts text to maximum bytes and says how many it left out. It replaces invalid UTF-8, for use in messages.

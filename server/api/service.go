@@ -1,8 +1,8 @@
 // Package api has the gRPC handlers of crdeval.v1.
 //
 // Handlers check requests against the published limits, call the registry and the engine, and convert results to
-// messages. They store nothing. Handlers return plain errors; errors.go converts them to statuses. batch.go evaluates
-// the items of a call in parallel, and stream.go those of a stream. codec.go decodes gRPC messages.
+// messages. They store nothing. Handlers return plain errors; handlers.go and errors.go convert them to statuses.
+// batch.go evaluates the items of a call in parallel, and stream.go those of a stream. codec.go decodes gRPC messages.
 //
 // RegistryService is in crds.go, conversion.go, diff.go and watch.go, EvaluationService in evaluation.go,
 // PresentationService in presentation.go, table.go and discovery.go, and ApiServerService in api_server.go.

@@ -118,7 +118,8 @@ func (g *Guard) authorize(ctx context.Context, method string, request any) error
 		return nil
 	}
 	c := call.Of(ctx)
-	c.SetCatalog(crdevalv1.CatalogOf(request))
+	catalog, _ := crdevalv1.CatalogOf(request)
+	c.SetCatalog(catalog)
 	if err := g.access.Authorize(c.Identity, method, c.Catalog); err != nil {
 		return g.deny(ctx, Denial{Method: method, Catalog: c.Catalog, Err: err})
 	}

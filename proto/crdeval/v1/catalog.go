@@ -1,12 +1,13 @@
 package crdevalv1
 
-// CatalogOf returns the catalog that a request names, in its context or itself. It returns "" for another message.
-func CatalogOf(request any) string {
+// CatalogOf returns the catalog that a request names, and the path of the field. The path is "" for a message without
+// such a field.
+func CatalogOf(request any) (catalog, field string) {
 	switch r := request.(type) {
 	case interface{ GetContext() *EvaluationContext }:
-		return r.GetContext().GetCatalog()
+		return r.GetContext().GetCatalog(), "context.catalog"
 	case interface{ GetCatalog() string }:
-		return r.GetCatalog()
+		return r.GetCatalog(), "catalog"
 	}
-	return ""
+	return "", ""
 }
