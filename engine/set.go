@@ -8,17 +8,17 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/crdeval/crdeval/engine/internal/admission"
 )
 
 // Set holds the Definitions of a program and finds that of an object by its apiVersion and kind. The zero value is empty
 // and ready to use. A Set is safe for concurrent use unless one of the calls is Add or AddDefinition.
 type Set struct {
-	definitions map[groupKind]*Definition
+	definitions map[schema.GroupKind]*Definition
 	limits      Limits
 }
-
-type groupKind struct{ group, kind string }
 
 // Add compiles manifests and adds their Definitions. A manifest is judged as an update if the Set has a CRD of its name,
 // unless o.Existing says otherwise. The error names the manifest by its index. It is that of Compile, or
@@ -58,9 +58,9 @@ func about(what string, err error) error {
 // AddDefinition adds a Definition. It replaces one of the same group and kind.
 func (s *Set) AddDefinition(d *Definition) {
 	if s.definitions == nil {
-		s.definitions = map[groupKind]*Definition{}
+		s.definitions = map[schema.GroupKind]*Definition{}
 	}
-	s.definitions[groupKind{d.Group(), d.Kind()}] = d
+	s.definitions[schema.GroupKind{Group: d.Group(), Kind: d.Kind()}] = d
 }
 
 func (s *Set) existing(name string) *Existing {
@@ -85,7 +85,7 @@ func (s *Set) Find(apiVersion, kind string) *Definition {
 	if !found {
 		return nil // of the legacy API group, which has no CRDs
 	}
-	return s.definitions[groupKind{group, kind}]
+	return s.definitions[schema.GroupKind{Group: group, Kind: kind}]
 }
 
 // Validate is Definition.Validate with the Definition of the object. The error is ReasonCRDNotFound for an object without one.

@@ -83,19 +83,15 @@ func (v *Violation) String() string {
 }
 
 // local is an Evaluator without a service.
-type local struct {
-	definitions map[groupKind]*engine.Definition
-}
-
-type groupKind struct{ group, kind string }
+type local struct{ crds engine.Set }
 
 // NewEvaluator returns an Evaluator for compiled CRDs. Of CRDs with the same group and kind, it uses the last.
 func NewEvaluator(definitions ...*engine.Definition) Evaluator {
-	l := local{map[groupKind]*engine.Definition{}}
+	l := &local{}
 	for _, d := range definitions {
-		l.definitions[groupKind{d.Group(), d.Kind()}] = d
+		l.crds.AddDefinition(d)
 	}
-	return &l
+	return l
 }
 
 // Compile compiles the CRDs of files. It is an error if an API server would reject one of them. Fragments of CRDs, such as
@@ -148,11 +144,7 @@ func RejectedCRD(file string, line int, message string, violations []string) *Er
 
 // definition returns the CRD of a kind.
 func (l *local) definition(apiVersion, kind string) (*engine.Definition, error) {
-	group, _, grouped := strings.Cut(apiVersion, "/")
-	if !grouped {
-		group = ""
-	}
-	d := l.definitions[groupKind{group, kind}]
+	d := l.crds.Find(apiVersion, kind)
 	if d == nil {
 		return nil, fmt.Errorf("the suite has no CRD for %s (%s)", kind, apiVersion)
 	}

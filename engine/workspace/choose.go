@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/crdeval/crdeval/engine/internal/hint"
 )
 
@@ -44,7 +46,7 @@ func (w *Workspace) ofKind(apiVersion, kind string) []*CRD {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.index()
-	return w.kinds[groupKind{GroupOf(apiVersion), kind}]
+	return w.kinds[schema.GroupKind{Group: GroupOf(apiVersion), Kind: kind}]
 }
 
 // Named returns the CRDs with a name that apply to a file, for example a file with their conversion rules. It chooses

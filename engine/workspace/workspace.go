@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/crdeval/crdeval/engine"
 )
 
@@ -20,10 +22,8 @@ type Workspace struct {
 
 	mu    sync.Mutex
 	files map[string]*File // with CRDs, by key
-	kinds map[groupKind][]*CRD
+	kinds map[schema.GroupKind][]*CRD
 }
-
-type groupKind struct{ group, kind string }
 
 // Set adds a file, or replaces the one with its path, or without a path with its name. A file that was Given stays so. It
 // reports whether the CRDs of the workspace changed. CRDs with the same text as before stay compiled.
@@ -80,8 +80,8 @@ func (w *Workspace) CRDs() (all []*CRD) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.index()
-	keys := slices.SortedFunc(maps.Keys(w.kinds), func(a, b groupKind) int {
-		return strings.Compare(a.group+" "+a.kind, b.group+" "+b.kind)
+	keys := slices.SortedFunc(maps.Keys(w.kinds), func(a, b schema.GroupKind) int {
+		return strings.Compare(a.Group+" "+a.Kind, b.Group+" "+b.Kind)
 	})
 	for _, key := range keys {
 		all = append(all, w.kinds[key]...)
@@ -94,11 +94,11 @@ func (w *Workspace) index() {
 	if w.kinds != nil {
 		return
 	}
-	w.kinds = map[groupKind][]*CRD{}
+	w.kinds = map[schema.GroupKind][]*CRD{}
 	for _, name := range slices.Sorted(maps.Keys(w.files)) {
 		for _, c := range w.files[name].CRDs {
 			if !c.IsFragment() {
-				key := groupKind{c.Group, c.ObjectKind}
+				key := schema.GroupKind{Group: c.Group, Kind: c.ObjectKind}
 				w.kinds[key] = append(w.kinds[key], c)
 			}
 		}

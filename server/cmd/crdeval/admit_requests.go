@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/baseline"
@@ -33,16 +35,16 @@ type writer struct {
 	base     *baseline.Changes                      // nil without --base
 	patch    *engine.Patch                          // without the old object, nil without a patch
 
-	old        []*workspace.Manifest // the objects of --old, in their order
-	unreadable []*workspace.Manifest // documents of --old
-	updated    map[baseline.Key]bool // the objects of --old that writes are about
-	created    map[groupKind]bool    // the kinds of writes without an old object
+	old        []*workspace.Manifest     // the objects of --old, in their order
+	unreadable []*workspace.Manifest     // documents of --old
+	updated    map[baseline.Key]bool     // the objects of --old that writes are about
+	created    map[schema.GroupKind]bool // the kinds of writes without an old object
 }
 
 // newWriter reads the objects of --old and the patch. It ignores objects without a name.
 func newWriter(ctx context.Context, c *admitCommand, files input.Reader) (*writer, error) {
 	w := &writer{command: c, existing: map[baseline.Key][]*workspace.Manifest{},
-		updated: map[baseline.Key]bool{}, created: map[groupKind]bool{}}
+		updated: map[baseline.Key]bool{}, created: map[schema.GroupKind]bool{}}
 	list, err := input.Manifests(files.Files(ctx, c.Old...))
 	if err != nil {
 		return nil, err

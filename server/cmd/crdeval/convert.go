@@ -292,9 +292,6 @@ func (v *converter) describe(r *conversion) {
 	}
 }
 
-// groupKind identifies a kind.
-type groupKind struct{ group, kind string }
-
 // noCRD returns the error for an object whose kind has no accepted CRD. otherKind is true if no given CRD has its group.
 func noCRD(given []*crdReport, apiVersion, kind string) (otherKind bool, err error) {
 	w, otherKind := &workspace.Workspace{}, true

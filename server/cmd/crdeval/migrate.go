@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/cmd/crdeval/input"
@@ -93,7 +94,7 @@ type migration struct {
 	*migrateCommand
 	env   environment
 	v     *converter // nil for writes in a cluster
-	kinds map[groupKind]storage
+	kinds map[schema.GroupKind]storage
 	state *resume.State
 	meter *terminal.Meter
 	all   int // objects; 0 if unknown
@@ -103,7 +104,7 @@ type migration struct {
 
 // Run migrates the objects of files or of a cluster.
 func (c *migrateCommand) Run(ctx context.Context, env environment) error {
-	m := &migration{migrateCommand: c, env: env, kinds: map[groupKind]storage{}, paths: map[[16]byte]struct{}{},
+	m := &migration{migrateCommand: c, env: env, kinds: map[schema.GroupKind]storage{}, paths: map[[16]byte]struct{}{},
 		meter: terminal.NewMeter(c.Progress, terminal.Unescaped(env.stderr), 0)}
 	crds, rules, err := env.files(c.Recursive).CRDsAndRules(ctx, c.CRDs...)
 	if err != nil {
@@ -191,7 +192,7 @@ func errNotUsable(j *crdReport) error {
 func (m *migration) findKinds(ctx context.Context, rejected map[string]error) error {
 	for _, j := range m.v.given {
 		crd := j.source.AsCRD()
-		of := groupKind{crd.Group, crd.ObjectKind}
+		of := schema.GroupKind{Group: crd.Group, Kind: crd.ObjectKind}
 		for _, version := range crd.Versions {
 			if _, known := m.kinds[of]; version.Storage && !known {
 				name := j.source.Name
@@ -204,8 +205,8 @@ func (m *migration) findKinds(ctx context.Context, rejected map[string]error) er
 		return err
 	}
 	for _, crd := range registered {
-		if _, known := m.kinds[crd.groupKind]; !known {
-			m.kinds[crd.groupKind] = storage{crd.name, crd.version, m.revision(crd.name, crd.revision), rejected[crd.name]}
+		if _, known := m.kinds[crd.GroupKind]; !known {
+			m.kinds[crd.GroupKind] = storage{crd.name, crd.version, m.revision(crd.name, crd.revision), rejected[crd.name]}
 		}
 	}
 	if m.CRD == "" {
@@ -221,7 +222,7 @@ func (m *migration) findKinds(ctx context.Context, rejected map[string]error) er
 	}
 	for of, s := range m.kinds {
 		if s.crd == m.CRD {
-			m.kinds = map[groupKind]storage{of: s}
+			m.kinds = map[schema.GroupKind]storage{of: s}
 			return nil
 		}
 	}
@@ -284,8 +285,8 @@ func (m *migration) convert(ctx context.Context, objects []*workspace.Manifest) 
 	return all, nil
 }
 
-func kindOf(s *workspace.Manifest) groupKind {
-	return groupKind{workspace.GroupOf(s.APIVersion), s.Kind}
+func kindOf(s *workspace.Manifest) schema.GroupKind {
+	return schema.GroupKind{Group: workspace.GroupOf(s.APIVersion), Kind: s.Kind}
 }
 
 // unknown returns errors for objects whose kind has no CRD.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/rules"
 	"github.com/crdeval/crdeval/engine/suite"
@@ -16,7 +18,7 @@ import (
 type tester interface {
 	registrar
 	// evaluator returns the evaluator for registered CRDs. names has those of the suite by kind.
-	evaluator(names map[groupKind]string) suite.Evaluator
+	evaluator(names map[schema.GroupKind]string) suite.Evaluator
 }
 
 // evaluators are the evaluators of a run, by their CRDs. Many suites have the same CRDs.
@@ -58,8 +60,8 @@ func (e *evaluators) Open(ctx context.Context, files []suite.CRDs) (suite.Evalua
 	if err != nil {
 		return nil, err
 	}
-	of := &suiteEvaluator{with: with, names: map[groupKind]string{}, coverage: e.coverage,
-		schemas: map[groupKind]*mutation.CoverageOf{}}
+	of := &suiteEvaluator{with: with, names: map[schema.GroupKind]string{}, coverage: e.coverage,
+		schemas: map[schema.GroupKind]*mutation.CoverageOf{}}
 	if err := e.register(ctx, of, files); err != nil {
 		with.close()
 		return nil, err
@@ -89,9 +91,9 @@ func (e *evaluators) register(ctx context.Context, of *suiteEvaluator, files []s
 type suiteEvaluator struct {
 	suite.Evaluator
 	with     tester
-	names    map[groupKind]string // of the CRDs of the suite
+	names    map[schema.GroupKind]string // of the CRDs of the suite
 	coverage *suiterun.Coverage
-	schemas  map[groupKind]*mutation.CoverageOf // empty without coverage
+	schemas  map[schema.GroupKind]*mutation.CoverageOf // empty without coverage
 }
 
 // cover adds the schemas of the CRDs of files to the coverage.
@@ -101,7 +103,7 @@ func (e *suiteEvaluator) cover(ctx context.Context, files []suite.CRDs, o engine
 		return err
 	}
 	for _, d := range definitions {
-		if e.schemas[groupKind{d.Group(), d.Kind()}], err = e.coverage.Schemas.Of(d, o); err != nil {
+		if e.schemas[schema.GroupKind{Group: d.Group(), Kind: d.Kind()}], err = e.coverage.Schemas.Of(d, o); err != nil {
 			return err
 		}
 	}
@@ -127,9 +129,9 @@ func (e *suiteEvaluator) register(ctx context.Context, f suite.CRDs) error {
 				violations = append(violations, positionText(f.File, v.GetPosition())+": "+violationText(v))
 			}
 			return suite.RejectedCRD(f.File, line, j.Report.message.GetRejection().GetMessage(), violations)
-		case e.names[groupKind{s.AsCRD().Group, s.AsCRD().ObjectKind}] == "":
+		case e.names[schema.GroupKind{Group: s.AsCRD().Group, Kind: s.AsCRD().ObjectKind}] == "":
 			e.coverage.Register(j.Name, j.Report.message)
-			e.names[groupKind{s.AsCRD().Group, s.AsCRD().ObjectKind}] = j.Name
+			e.names[schema.GroupKind{Group: s.AsCRD().Group, Kind: s.AsCRD().ObjectKind}] = j.Name
 		}
 	}
 	return nil
@@ -147,19 +149,19 @@ func (e *suiteEvaluator) Admit(
 	if err != nil {
 		return nil, err
 	}
-	of := groupKind{workspace.GroupOf(apiVersion), kind}
+	of := schema.GroupKind{Group: workspace.GroupOf(apiVersion), Kind: kind}
 	if name := e.names[of]; name != "" {
 		e.coverage.Add(name, workspace.VersionOf(apiVersion), a.Traces, a.OmittedTraces)
 	}
-	if schema := e.schemas[of]; schema != nil {
-		if err := schema.Add(ctx, apiVersion, w, a); err != nil {
+	if c := e.schemas[of]; c != nil {
+		if err := c.Add(ctx, apiVersion, w, a); err != nil {
 			return nil, fmt.Errorf("coverage: %w", err)
 		}
 	}
 	return a, nil
 }
 
-func (l *local) evaluator(names map[groupKind]string) suite.Evaluator {
+func (l *local) evaluator(names map[schema.GroupKind]string) suite.Evaluator {
 	var definitions []*engine.Definition
 	for _, name := range names {
 		definitions = append(definitions, l.catalog.Named(name).Definition)

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"google.golang.org/grpc/status"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	crdeval "github.com/crdeval/crdeval/clients/go"
 	"github.com/crdeval/crdeval/engine"
@@ -18,10 +19,10 @@ import (
 // registered there.
 type remoteSuite struct {
 	*service
-	names map[groupKind]string
+	names map[schema.GroupKind]string
 }
 
-func (s *service) evaluator(names map[groupKind]string) suite.Evaluator {
+func (s *service) evaluator(names map[schema.GroupKind]string) suite.Evaluator {
 	return &remoteSuite{s, names}
 }
 
@@ -29,7 +30,7 @@ func (s *service) evaluator(names map[groupKind]string) suite.Evaluator {
 func (e *remoteSuite) Admit(
 	ctx context.Context, apiVersion, kind string, w engine.Write, o engine.AdmitOptions,
 ) (*engine.Verdict, error) {
-	sent := message.Write(e.names[groupKind{workspace.GroupOf(apiVersion), kind}], w)
+	sent := message.Write(e.names[schema.GroupKind{Group: workspace.GroupOf(apiVersion), Kind: kind}], w)
 	results, err := e.client().AdmitItems(ctx, []*crdevalv1.WriteItem{sent},
 		crdeval.AdmitOptions{Evaluation: message.AdmitOptions(o)})
 	if err == nil {
@@ -46,7 +47,7 @@ func (e *remoteSuite) ReadStored(
 	ctx context.Context, apiVersion, kind string, object []byte, o engine.ValidateOptions,
 ) ([]engine.FieldChange, *engine.Verdict, error) {
 	sent := &crdevalv1.ObjectItem{
-		Crd: e.names[groupKind{workspace.GroupOf(apiVersion), kind}], Object: crdeval.Document(object),
+		Crd: e.names[schema.GroupKind{Group: workspace.GroupOf(apiVersion), Kind: kind}], Object: crdeval.Document(object),
 	}
 	read, err := e.client().ReadItems(ctx, []*crdevalv1.ObjectItem{sent}, crdeval.ReadOptions{})
 	if err == nil {

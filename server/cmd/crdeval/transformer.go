@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/convert"
 	"github.com/crdeval/crdeval/engine/workspace"
@@ -35,7 +37,7 @@ type transformed struct {
 
 // storedCRD is a registered CRD with its storage version.
 type storedCRD struct {
-	groupKind
+	schema.GroupKind
 	name, version, revision string
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	crdeval "github.com/crdeval/crdeval/clients/go"
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
@@ -86,7 +88,7 @@ func (s *service) storages(ctx context.Context) (all []storedCRD, _ error) {
 			return nil, s.fail("", err)
 		}
 		for _, crd := range page.GetCrds() {
-			all = append(all, storedCRD{groupKind{crd.GetGroup(), crd.GetNames().GetKind()},
+			all = append(all, storedCRD{schema.GroupKind{Group: crd.GetGroup(), Kind: crd.GetNames().GetKind()},
 				crd.GetName(), crd.GetStorageVersion(), crd.GetRevision()})
 		}
 		if token = page.GetNextPageToken(); token == "" {
