@@ -14,38 +14,38 @@ type Reason string
 // The reasons of an Error.
 const (
 	// ReasonInvalidArgument: the call itself is invalid, for example without an object, or with an unknown subresource.
-	ReasonInvalidArgument Reason = "INVALID_ARGUMENT"
+	ReasonInvalidArgument = Reason(admission.InvalidArgument)
 	// ReasonManifestUnreadable: the manifest is not valid JSON or YAML.
-	ReasonManifestUnreadable Reason = "MANIFEST_UNREADABLE"
+	ReasonManifestUnreadable = Reason(admission.ManifestUnreadable)
 	// ReasonNotACRD: the manifest is not a CustomResourceDefinition of apiextensions.k8s.io/v1 or v1beta1.
-	ReasonNotACRD Reason = "NOT_A_CRD"
+	ReasonNotACRD = Reason(admission.NotACRD)
 	// ReasonCRDRejected: an API server would not accept a CRD that is added to a Set. Error.Rejection is its answer, and
 	// Error.Violations say why.
 	ReasonCRDRejected Reason = "CRD_REJECTED"
 	// ReasonCRDNotFound: a Set has no CRD for the apiVersion and kind of an object.
 	ReasonCRDNotFound Reason = "CRD_NOT_FOUND"
 	// ReasonObjectUnreadable: an object is not valid JSON or YAML, and the call has no result that could say so.
-	ReasonObjectUnreadable Reason = "OBJECT_UNREADABLE"
+	ReasonObjectUnreadable = Reason(admission.ObjectUnreadable)
 	// ReasonObjectRejected: the API server cannot decode the object, so it cannot be pruned, defaulted, read or
 	// converted. Error.Rejection is the API server's answer. Validate and Admit report it in their Verdict instead.
-	ReasonObjectRejected Reason = "OBJECT_REJECTED"
+	ReasonObjectRejected = Reason(admission.ObjectRejected)
 	// ReasonVersionNotFound: the CRD does not list the version.
-	ReasonVersionNotFound Reason = "VERSION_NOT_FOUND"
+	ReasonVersionNotFound = Reason(admission.VersionNotFound)
 	// ReasonVersionNotServed: the CRD lists the version but does not serve it.
-	ReasonVersionNotServed Reason = "VERSION_NOT_SERVED"
+	ReasonVersionNotServed = Reason(admission.VersionNotServed)
 	// ReasonLimitExceeded: a document, or what aliases, defaults or violations add to it, exceeds a bound. Error.Limit
 	// is the bound.
-	ReasonLimitExceeded Reason = "LIMIT_EXCEEDED"
+	ReasonLimitExceeded = Reason(admission.LimitExceeded)
 	// ReasonItemDeadline: the context ended before the call did.
-	ReasonItemDeadline Reason = "ITEM_DEADLINE"
+	ReasonItemDeadline = Reason(admission.Deadline)
 	// ReasonConversionFailed: the conversion rules of the CRD do not convert the object, or the webhook reports that it
 	// cannot convert. Err has a *conversionwebhook.Error. A retry fails again.
-	ReasonConversionFailed Reason = "CONVERSION_FAILED"
+	ReasonConversionFailed = Reason(admission.ConversionFailed)
 	// ReasonConversionUnavailable: the CRD converts with a webhook that cannot be called or has no valid response, or its
 	// conversion rules are invalid. Err has a *conversionwebhook.Error, except for tables of items of lists.
-	ReasonConversionUnavailable Reason = "CONVERSION_UNAVAILABLE"
+	ReasonConversionUnavailable = Reason(admission.ConversionUnavailable)
 	// ReasonInternal: a defect of crdeval, or a panic of a callback. After a panic, Error.Err is a *host.PanicError.
-	ReasonInternal Reason = "INTERNAL"
+	ReasonInternal = Reason(admission.Internal)
 )
 
 // Error says why something could not be evaluated. It does not say whether an object is valid.

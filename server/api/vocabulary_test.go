@@ -50,7 +50,14 @@ func TestVocabulary(t *testing.T) {
 		"NOT_A_CRD":       "it is sent as MANIFEST_UNREADABLE",
 		"OBJECT_REJECTED": "results have a rejection instead",
 	}
-	for name, reason := range constants(t, "../../engine/error.go", "Reason") {
+	const errors = "../../engine/error.go"
+	reasons, public := constants(t, errors, "Reason"), textOf(t, errors)
+	for name, code := range constants(t, "../../engine/internal/admission/rejection.go", "Code") {
+		if reasons["admission."+name] = code; !strings.Contains(public, "Reason(admission."+name+")") {
+			t.Errorf("the code %s, %q, is not one of package engine", name, code)
+		}
+	}
+	for name, reason := range reasons {
 		if _, known := crdevalv1.ErrorReason_value[reasonPrefix+reason]; known == (elsewhere[reason] != "") {
 			t.Errorf("%s is %q, in the API: %v", name, reason, known)
 		}
@@ -72,7 +79,7 @@ func TestVocabulary(t *testing.T) {
 	const violations = "../../engine/internal/violation/"
 	steps := constants(t, violations+"violation.go", "Step")
 	sent := map[string]bool{"PIPELINE_STEP_UNSPECIFIED": true}
-	public := textOf(t, "../../engine/reasons.go")
+	public = textOf(t, "../../engine/reasons.go")
 	for name, step := range steps {
 		sent["PIPELINE_STEP_"+step] = true
 		if _, known := crdevalv1.PipelineStep_value["PIPELINE_STEP_"+step]; !known || !strings.Contains(public, "violation."+name+" ") {
@@ -85,9 +92,8 @@ func TestVocabulary(t *testing.T) {
 		}
 	}
 	documented := textOf(t, "../../proto/crdeval/v1/violation.proto")
-	types := textOf(t, "../../engine/reasons.go")
 	for name, text := range constants(t, violations+"reasons.go", "ErrorType") {
-		if !strings.Contains(documented, text) || !strings.Contains(types, "violation."+name+")") {
+		if !strings.Contains(documented, text) || !strings.Contains(public, "violation."+name+")") {
 			t.Errorf("the type %s, %q, is not documented in the API or not one of package engine", name, text)
 		}
 	}
