@@ -103,7 +103,7 @@ func (b *dfaBuilder) classes() bool {
 	for i := range b.prog.Inst {
 		in := &b.prog.Inst[i]
 		same := func(d *syntax.Inst) bool { return d.Op == in.Op && d.Arg == in.Arg && slices.Equal(d.Rune, in.Rune) }
-		if reads(in) && !slices.ContainsFunc(distinct, same) {
+		if consumes(in) && !slices.ContainsFunc(distinct, same) {
 			distinct = append(distinct, in)
 		}
 		if compared += len(distinct); compared > maxDFACompared {
@@ -128,15 +128,6 @@ func (b *dfaBuilder) classes() bool {
 	}
 	b.dfa.width = len(b.samples)
 	return true
-}
-
-// reads reports whether the instruction consumes a rune.
-func reads(in *syntax.Inst) bool {
-	switch in.Op {
-	case syntax.InstRune, syntax.InstRune1, syntax.InstRuneAny, syntax.InstRuneAnyNotNL:
-		return true
-	}
-	return false
 }
 
 func (b *dfaBuilder) build() {
@@ -174,7 +165,7 @@ func (b *dfaBuilder) build() {
 func (b *dfaBuilder) step(set []uint32, c rune) uint16 {
 	b.begin()
 	for _, pc := range set {
-		if in := &b.prog.Inst[pc]; reads(in) && in.MatchRune(c) && b.closure(in.Out, 0) {
+		if in := &b.prog.Inst[pc]; consumes(in) && in.MatchRune(c) && b.closure(in.Out, 0) {
 			return dfaAccept
 		}
 	}
@@ -184,17 +175,17 @@ func (b *dfaBuilder) step(set []uint32, c rune) uint16 {
 	}
 	slices.Sort(b.set)
 	b.key = b.key[:0]
-	consumes := false
+	hasNext := false
 	for _, pc := range b.set {
 		b.key = append(b.key, byte(pc), byte(pc>>8), byte(pc>>16))
-		consumes = consumes || b.prog.Inst[pc].Op != syntax.InstEmptyWidth
+		hasNext = hasNext || b.prog.Inst[pc].Op != syntax.InstEmptyWidth
 	}
 	if s, ok := b.states[string(b.key)]; ok {
 		return s
 	}
 	ends := b.ends(b.set, syntax.EmptyEndText)
 	s := dfaReject
-	if consumes || ends {
+	if hasNext || ends {
 		s = uint16(len(b.sets))
 		b.sets = append(b.sets, slices.Clone(b.set))
 		b.dfa.atEnd = append(b.dfa.atEnd, ends)

@@ -219,6 +219,7 @@ func readable(r rune) int {
 	return 0
 }
 
+// consumes reports whether the instruction consumes a rune.
 func consumes(in *syntax.Inst) bool {
 	switch in.Op {
 	case syntax.InstRune, syntax.InstRune1, syntax.InstRuneAny, syntax.InstRuneAnyNotNL:
