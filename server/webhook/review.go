@@ -2,8 +2,8 @@
 // in it evaluated by the evaluation service, and returns the review. convert.go is the conversion webhook. server/gateway
 // serves both over HTTP.
 //
-// review.go reads and answers, validate.go has the two webhooks, json_patch.go makes the JSON Patch, verdict.go states
-// rejections and warnings in the terms of Kubernetes.
+// review.go reads and answers, validate.go has the validating and the mutating webhook, verdict.go states rejections and
+// warnings in the terms of Kubernetes.
 //
 // An answer with allowed: false is about the object, or says that the catalog has no CRD for it. If the object cannot
 // be evaluated, the caller makes an HTTP status of the error, and the failurePolicy of the webhook decides.
