@@ -34,15 +34,15 @@ func TestAllocationsOfAdmit(t *testing.T) {
 	} {
 		r := c.r
 		r.Body, r.Old, r.WantObject, r.Handler, r.Whole, r.FieldValidation = c.body.JSON, c.old.JSON, true, true, true, admission.Ignore
-		explained := false
+		exact := false
 		if n := testing.AllocsPerRun(100, func() {
 			out, err := d.compiled.Inner.Admit(context.Background(), &r)
 			if err != nil || out.Rejection != nil {
 				t.Fatal(c.name, err, out.Rejection)
 			}
-			explained = out.Explained
-		}); n > c.most || explained {
-			t.Errorf("%s: %v allocations, more than %v; explained: %v", c.name, n, c.most, explained)
+			exact = out.Exact
+		}); n > c.most || exact {
+			t.Errorf("%s: %v allocations, more than %v; exact: %v", c.name, n, c.most, exact)
 		}
 	}
 }

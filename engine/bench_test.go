@@ -50,7 +50,7 @@ func BenchmarkCreateWithObject(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		out, err := d.compiled.Inner.Write(ctx, &admission.Request{Version: "v1", Body: []byte(cronTab), WantObject: true})
-		if err != nil || out.Rejection != nil || out.Explained {
+		if err != nil || out.Rejection != nil || out.Exact {
 			b.Fatal(out, err)
 		}
 	}

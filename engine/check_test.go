@@ -196,7 +196,7 @@ func TestConcurrent(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if len(observer.compiled) != 3 || len(observer.evaluated) != 300 || !observer.evaluated[0].Explained || observer.evaluated[0].Violations != 1 || observer.evaluated[0].Version != "v1" {
+	if len(observer.compiled) != 3 || len(observer.evaluated) != 300 || !observer.evaluated[0].Exact || observer.evaluated[0].Violations != 1 || observer.evaluated[0].Version != "v1" {
 		t.Errorf("%d compiled, %d evaluated, the first %+v", len(observer.compiled), len(observer.evaluated), observer.evaluated[0])
 	}
 }

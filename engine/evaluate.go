@@ -292,7 +292,7 @@ func (d *Definition) observe(
 	}
 	d.observer.Evaluated(ctx, host.EvaluationEvent{
 		Call: call, CRD: d.compiled.Inner.Name, Version: version, Duration: time.Since(start), Bytes: len(r.Body) + len(old),
-		Explained:  out.Explained,
+		Exact:      out.Exact,
 		Allowed:    (call == host.Validate || call == host.Admit) && err == nil && out.Rejection == nil,
 		Violations: len(out.Violations), Err: err,
 	})

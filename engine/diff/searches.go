@@ -27,7 +27,7 @@ const statusPointer = "/properties/status"
 func searchesFor(c *Change, old, new *engine.Definition) (searches []goal.Options, noObject string) {
 	o := goal.Options{Write: goal.Write{Version: c.Version}}
 	if o.Version == "" {
-		o.Version = compiled.Of(old).PreferredVersion()
+		o.Version = compiled.Of(old).DefaultVersion()
 	}
 	switch before := compiled.Of(old).Version(o.Version); {
 	case c.Class == Compatible:

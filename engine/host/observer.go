@@ -29,8 +29,8 @@ type EvaluationEvent struct {
 	Duration     time.Duration
 	// Bytes is the size of the objects and the patch.
 	Bytes int
-	// Explained reports whether the object took the exact path instead of the fast path.
-	Explained bool
+	// Exact reports whether the object took the exact path instead of the fast path.
+	Exact bool
 	// Allowed and Violations describe a Verdict. They are zero for other calls.
 	Allowed    bool
 	Violations int

@@ -105,7 +105,7 @@ func (c Constraint) String() string {
 func Generate(ctx context.Context, d *engine.Definition, o GenerateOptions) (_ *Samples, err error) {
 	defer host.Recover(&err)
 	of := compiled.Of(d)
-	o.Tries, o.Version = cmp.Or(o.Tries, DefaultTries), cmp.Or(o.Version, of.PreferredVersion())
+	o.Tries, o.Version = cmp.Or(o.Tries, DefaultTries), cmp.Or(o.Version, of.DefaultVersion())
 	if err := o.check(); err != nil {
 		return nil, compiled.Error(err)
 	}

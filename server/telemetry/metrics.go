@@ -241,7 +241,7 @@ type Engine struct {
 	attributes            map[outcome][]metric.RecordOption // built once: recording an evaluation does not allocate
 
 	// Totals, published at collection: adding to an instrument takes as long as validating a small object.
-	bytes, explained, violations atomic.Int64
+	bytes, exact, violations atomic.Int64
 }
 
 var _ host.Observer = (*Engine)(nil)
@@ -278,7 +278,7 @@ func (t *Telemetry) NewEngine() *Engine {
 		}
 	}
 	counter(t, "crdeval.evaluation.bytes", "By", "Size of the evaluated objects.", e.bytes.Load)
-	counter(t, "crdeval.evaluation.explained", "{item}", "Items that took the exact path.", e.explained.Load)
+	counter(t, "crdeval.evaluation.exact", "{item}", "Items that took the exact path.", e.exact.Load)
 	counter(t, "crdeval.evaluation.violations", "{violation}", "Violations reported.", e.violations.Load)
 	return e
 }
@@ -301,8 +301,8 @@ func (e *Engine) Evaluated(ctx context.Context, event host.EvaluationEvent) {
 	}
 	e.evaluations.Record(ctx, event.Duration.Seconds(), e.attributes[outcome{event.Call, value}]...)
 	e.bytes.Add(int64(event.Bytes))
-	if event.Explained {
-		e.explained.Add(1)
+	if event.Exact {
+		e.exact.Add(1)
 	}
 	if event.Violations > 0 {
 		e.violations.Add(int64(event.Violations))

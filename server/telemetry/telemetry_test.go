@@ -112,7 +112,7 @@ func TestEngineInstruments(t *testing.T) {
 	e := tel.NewEngine()
 	e.Compiled(t.Context(), host.CompileEvent{Duration: time.Millisecond})
 	e.Evaluated(t.Context(), host.EvaluationEvent{Call: host.Validate, Allowed: true, Bytes: 100, Duration: time.Microsecond})
-	e.Evaluated(t.Context(), host.EvaluationEvent{Call: host.Validate, Bytes: 50, Violations: 3, Explained: true})
+	e.Evaluated(t.Context(), host.EvaluationEvent{Call: host.Validate, Bytes: 50, Violations: 3, Exact: true})
 	e.Evaluated(t.Context(), host.EvaluationEvent{Call: host.Admit, Allowed: true})
 	e.Evaluated(t.Context(), host.EvaluationEvent{Call: host.Admit})
 	e.Evaluated(t.Context(), host.EvaluationEvent{Call: host.Read})
@@ -124,7 +124,7 @@ func TestEngineInstruments(t *testing.T) {
 		`crdeval_evaluation_duration_seconds_count{call="Admit",outcome="rejected"} 1`,
 		`crdeval_evaluation_duration_seconds_count{call="Read",outcome="done"} 1`,
 		`crdeval_evaluation_duration_seconds_count{call="Read",outcome="error"} 1`,
-		`crdeval_evaluation_bytes_total 150`, `crdeval_evaluation_violations_total 3`, `crdeval_evaluation_explained_total 1`,
+		`crdeval_evaluation_bytes_total 150`, `crdeval_evaluation_violations_total 3`, `crdeval_evaluation_exact_total 1`,
 		`crdeval_compile_duration_seconds_count 1`, `target_info{`, `service_name="crdeval"`, `service_version="v1.2.3"`, `go_goroutines`,
 	)
 }

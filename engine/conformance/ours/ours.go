@@ -230,7 +230,7 @@ func (d *Definition) judge(r oracle.Request, w way) (answer oracle.Answer, expla
 		if len(out.Violations) == 0 {
 			answer.Rejection.Message += withoutViolation
 		}
-		return answer, out.Explained
+		return answer, out.Exact
 	}
 	answer.Object = out.Object
 	for i := range out.Strict {
@@ -241,7 +241,7 @@ func (d *Definition) judge(r oracle.Request, w way) (answer oracle.Answer, expla
 			answer.Ratcheted++
 		}
 	}
-	return answer, out.Explained
+	return answer, out.Exact
 }
 
 // transform answers all other operations.

@@ -125,7 +125,7 @@ func (p *pass) addressOld() (*Version, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.out.Version, p.out.Explained = v, true
+	p.out.Version, p.out.Exact = v, true
 	if p.unserved() {
 		return v, nil
 	}

@@ -151,8 +151,8 @@ type Outcome struct {
 	Pruned, Defaulted []Change
 	// OmittedChanges counts the changes beyond Limits.MaxViolations and Limits.MaxViolationBytes.
 	OmittedChanges int
-	// Explained says that the exact path was used.
-	Explained bool
+	// Exact says that the exact path was used.
+	Exact bool
 	// Version is the version of the endpoint, or nil if the object could not be read.
 	Version *Version
 }

@@ -25,8 +25,8 @@ func TestRestart(t *testing.T) {
 		`,"spec":{"template":{"apiVersion":"v1","kind":"A","metadata":{"creationTimestamp":"2024-01-01T01:00:00+01:00"}}}`)
 	r := Request{Body: []byte(body), WantObject: true, WantChanges: true, Limits: tree.Limits{MaxViolations: 1}}
 	got, err := d.Admit(t.Context(), &r)
-	if err != nil || got.Rejection != nil || !got.Explained {
-		t.Fatalf("%v, %+v, on the exact path: %v", err, got.Rejection, got.Explained)
+	if err != nil || got.Rejection != nil || !got.Exact {
+		t.Fatalf("%v, %+v, on the exact path: %v", err, got.Rejection, got.Exact)
 	}
 	r.Exact = true
 	want, err := d.Admit(t.Context(), &r)

@@ -67,7 +67,7 @@ func (p *pass) written(v *Version) error {
 		p.present(v)
 		p.compareStored(p.out.Object)
 		return nil
-	case p.out.Explained || p.lossy() || !p.def.renames():
+	case p.out.Exact || p.lossy() || !p.def.renames():
 		return p.store(v)
 	case p.storeFast(v):
 		return nil
@@ -141,7 +141,7 @@ func (p *pass) hasRevision() bool {
 // of another version.
 func (p *pass) readsAsWritten(v *Version) bool {
 	creating := p.old.root == 0
-	if p.out.Explained || v != p.def.Storage || p.def.unreviewed() || p.old.converted || creating && v.HasStatus && v.Plan.DefaultsStatus() {
+	if p.out.Exact || v != p.def.Storage || p.def.unreviewed() || p.old.converted || creating && v.HasStatus && v.Plan.DefaultsStatus() {
 		return false
 	}
 	return !p.lossy()
@@ -295,7 +295,7 @@ func (p *pass) object() {
 		if p.storing && p.r.Stage != StageDecode {
 			compare = partStored
 		}
-		p.out.Changed = p.r.WantChanged && (!p.out.Explained || !sameText(p.json, object, compare))
+		p.out.Changed = p.r.WantChanged && (!p.out.Exact || !sameText(p.json, object, compare))
 	}
 	if p.r.WantObject {
 		p.out.Object = object

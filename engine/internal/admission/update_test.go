@@ -38,8 +38,8 @@ func TestFastPath(t *testing.T) {
 			}
 			for _, d := range of {
 				got, err := d.Write(context.Background(), &r)
-				if err != nil || got.Rejection != nil || got.Explained {
-					t.Errorf("%v, %+v, explained %v", err, got.Rejection, got.Explained)
+				if err != nil || got.Rejection != nil || got.Exact {
+					t.Errorf("%v, %+v, exact path %v", err, got.Rejection, got.Exact)
 				}
 			}
 		})

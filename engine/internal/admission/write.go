@@ -155,7 +155,7 @@ func (p *pass) exact(v *Version) error {
 //
 // Upstream: endpoints/handlers/create.go; admission/plugin/webhook/mutating/dispatcher.go.
 func (p *pass) decode(v *Version) (rejected bool, err error) {
-	p.out.Explained = true
+	p.out.Exact = true
 	if !p.r.AsGiven {
 		if err := p.parse(); err != nil {
 			return false, internal(fmt.Errorf("a document was read once, but not twice: %w", err))

@@ -114,8 +114,8 @@ func (d *Definition) Parse(doc *tree.Doc, version string, object Document) (*adm
 	return wrong("its apiVersion %q is not a version of %s", apiVersion, d.Inner.Name)
 }
 
-// PreferredVersion returns the storage version if it is served, else the served version with the highest priority.
-func (d *Definition) PreferredVersion() string {
+// DefaultVersion returns the storage version if it is served, else the served version with the highest priority.
+func (d *Definition) DefaultVersion() string {
 	storage := d.Desired.StorageVersion
 	if v := d.Version(storage); v != nil && v.Served {
 		return storage
