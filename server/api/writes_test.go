@@ -18,7 +18,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/testenv/writecase"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/testwrite"
+	"github.com/crdeval/crdeval/server/internal/testwrite"
 )
 
 // TestWrites runs the cases of package writecase over gRPC, in streams, and over REST with JSON and YAML bodies. Each CRD

@@ -31,7 +31,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/testcert"
+	"github.com/crdeval/crdeval/server/internal/testcert"
 )
 
 const accessFile = `

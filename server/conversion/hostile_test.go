@@ -16,7 +16,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdeval/crdeval/server/testcert"
+	"github.com/crdeval/crdeval/server/internal/testcert"
 )
 
 // certificate returns a certificate for 127.0.0.1 and its CA.

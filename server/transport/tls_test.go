@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"github.com/crdeval/crdeval/server/testcert"
+	"github.com/crdeval/crdeval/server/internal/testcert"
 )
 
 // secretDir is a mounted Kubernetes secret: the names are links into ..data, which is a link to a directory that is exchanged at once.

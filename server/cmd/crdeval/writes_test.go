@@ -11,7 +11,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/testenv/writecase"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/testwrite"
+	"github.com/crdeval/crdeval/server/internal/testwrite"
 )
 
 // TestWrites runs the cases of package writecase through crdeval admit. Its files are manifests, whose metadata it

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crdeval/crdeval/server/testcert"
+	"github.com/crdeval/crdeval/server/internal/testcert"
 )
 
 // newCertificate returns flags of etcd with a new certificate, and a TLS configuration with it. Server and clients share
