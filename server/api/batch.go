@@ -66,7 +66,7 @@ func open[I item](ctx context.Context, s *evaluationService, r evaluation[I]) (*
 	if b.inlineCrds, err = givenList(ctx, "context.crds", c.GetCrds()); err != nil {
 		return nil, err
 	}
-	if err = b.setOptions(c.GetOptions()); err != nil {
+	if b.options, b.timeout, err = evaluationOptions(c.GetOptions()); err != nil {
 		return nil, err
 	}
 	if b.view, err = openView(ctx, s.registry, c, b.inlineCrds); err != nil {
@@ -97,19 +97,21 @@ var (
 	rowObjects  = []publish.RowObject{publish.RowMetadata, publish.RowNone, publish.RowMetadata, publish.RowWhole}
 )
 
-func (b *batch) setOptions(o *crdevalv1.EvaluationOptions) (err error) {
-	b.options.completeMetadata, b.options.withStatus = o.GetCompleteMetadata(), o.GetWithStatus()
-	if b.options.fieldValidation, err = enumValue("context.options.field_validation", o.GetFieldValidation(), fieldValidations); err != nil {
-		return err
+// evaluationOptions returns the options of a context, and the time limit of an item, 0 for none. All calls with a context
+// use it, so that they reject the same values, also of options without effect.
+func evaluationOptions(o *crdevalv1.EvaluationOptions) (own options, timeout time.Duration, err error) {
+	own.completeMetadata, own.withStatus = o.GetCompleteMetadata(), o.GetWithStatus()
+	if own.fieldValidation, err = enumValue("context.options.field_validation", o.GetFieldValidation(), fieldValidations); err != nil {
+		return own, 0, err
 	}
-	if b.options.view, err = enumValue("context.options.view", o.GetView(), objectViews); err != nil {
-		return err
+	if own.view, err = enumValue("context.options.view", o.GetView(), objectViews); err != nil {
+		return own, 0, err
 	}
-	if b.options.trace, err = enumValue("context.options.trace", o.GetTrace(), traceModes); err != nil {
-		return err
+	if own.trace, err = enumValue("context.options.trace", o.GetTrace(), traceModes); err != nil {
+		return own, 0, err
 	}
-	b.timeout, err = itemTimeout(o)
-	return err
+	timeout, err = itemTimeout(o)
+	return own, timeout, err
 }
 
 // itemTimeout returns the time limit of an item, 0 for none.

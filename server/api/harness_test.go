@@ -55,7 +55,8 @@ type wire struct {
 	shows      crdevalv1.PresentationServiceClient
 	apiServers crdevalv1.ApiServerServiceClient
 	server     crdevalv1.ServerServiceClient
-	ledger     *call.Memory // of REST requests, which have the same caller; nil: unlimited
+	conn       *grpc.ClientConn // of the clients above
+	ledger     *call.Memory     // of REST requests, which have the same caller; nil: unlimited
 }
 
 // start runs the handlers over a registry in memory; wrap, if any, stands between the two.
@@ -121,6 +122,7 @@ func startWith(t testing.TB, wrap func(api.Registry) api.Registry, configure fun
 		t:     t, url: rest.URL, http: rest.Client(), health: state,
 		registry: crdevalv1.NewRegistryServiceClient(conn), evaluation: crdevalv1.NewEvaluationServiceClient(conn),
 		shows: crdevalv1.NewPresentationServiceClient(conn), apiServers: crdevalv1.NewApiServerServiceClient(conn), server: crdevalv1.NewServerServiceClient(conn),
+		conn: conn,
 	}
 	return w
 }

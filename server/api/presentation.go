@@ -54,7 +54,7 @@ func (s *presentationService) subject(ctx context.Context, r objectRequest, list
 	if r.GetCrd() == "" && len(objects) == 0 {
 		return nil, invalid("crd", "crd is required if there are no objects")
 	}
-	timeout, err := itemTimeout(r.GetContext().GetOptions())
+	_, timeout, err := evaluationOptions(r.GetContext().GetOptions())
 	if err != nil {
 		return nil, err
 	}

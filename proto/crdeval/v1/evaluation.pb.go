@@ -1353,7 +1353,8 @@ func (x *EvaluationContext) GetOptions() *EvaluationOptions {
 	return nil
 }
 
-// How to evaluate the items of a call. Table, SelectFields, GetScale and SetScale take `item_timeout` only.
+// How to evaluate the items of a call. Table, SelectFields, GetScale and SetScale use `item_timeout` only. All calls
+// reject an unknown enum value with INVALID_ARGUMENT, also in an option that they do not use.
 type EvaluationOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// How Validate and Admit handle unknown and duplicate fields. The other calls drop them. Default:
