@@ -6,9 +6,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/engine/host"
 	"github.com/crdeval/crdeval/engine/internal/compiled"
-	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
 // CompileStored compiles the result of engine.Definition.Manifest: a CRD that was accepted before and is not checked again. The
@@ -33,28 +31,4 @@ func CompileAsStored(ctx context.Context, manifest engine.Document, o engine.Opt
 		return nil, nil, err
 	}
 	return d.(*engine.Definition), crd, nil
-}
-
-// CompileDefinition is engine.Compile for a decoded CRD. Its status and the metadata that a server sets are ignored; use
-// o.Existing to judge it as an update. crd is not modified. Violations and warnings have no Position.
-func CompileDefinition(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, o engine.Options) (
-	_ *engine.Definition, _ *engine.Report, err error) {
-	defer host.Recover(&err)
-	if crd == nil {
-		return nil, nil, &engine.Error{Reason: engine.ReasonInvalidArgument, Message: "there is no CustomResourceDefinition: the pointer is nil"}
-	}
-	text, err := schema.Canonical(crd)
-	if err != nil {
-		return nil, nil, &engine.Error{Reason: engine.ReasonManifestUnreadable, Message: err.Error(), Err: err}
-	}
-	d, report, err := engine.Compile(ctx, engine.JSON(text), o)
-	if report != nil {
-		for i := range report.Violations {
-			report.Violations[i].Position = nil
-		}
-		for i := range report.Warnings {
-			report.Warnings[i].Position = nil
-		}
-	}
-	return d, report, err
 }

@@ -2,7 +2,6 @@ package tests
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -10,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crdeval/crdeval/engine/kubeserver"
 	"github.com/crdeval/crdeval/engine/publish"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -128,6 +126,22 @@ var (
 	plurals      = []string{"crontabs", "apples", "zebras"}
 )
 
+// compileCRD compiles a CRD that upstream's code uses as well.
+func compileCRD(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) *engine.Definition {
+	t.Helper()
+	crd = crd.DeepCopy()
+	crd.TypeMeta = metav1.TypeMeta{APIVersion: apiextensionsv1.SchemeGroupVersion.String(), Kind: "CustomResourceDefinition"}
+	manifest, err := json.Marshal(crd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, report, err := engine.Compile(t.Context(), engine.JSON(manifest), engine.Options{})
+	if err != nil || d == nil {
+		t.Fatalf("%v %+v", err, report)
+	}
+	return d
+}
+
 // catalog generates CRDs and their statuses for both sides.
 func catalog(t *testing.T, r generate.Rand) (ours []publish.CRD, theirs []*apiextensionsv1.CustomResourceDefinition) {
 	t.Helper()
@@ -137,10 +151,7 @@ func catalog(t *testing.T, r generate.Rand) (ours []publish.CRD, theirs []*apiex
 				continue
 			}
 			crd := discoveredCRD(r, group, plural)
-			d, report, err := kubeserver.CompileDefinition(context.Background(), crd, engine.Options{})
-			if err != nil || d == nil {
-				t.Fatalf("%v %+v", err, report)
-			}
+			d := compileCRD(t, crd)
 			crd.Status = status(r, crd)
 			ours, theirs = append(ours, publish.NewCRD(d, crd.Status)), append(theirs, crd)
 		}
@@ -232,10 +243,7 @@ func TestGroupListOrder(t *testing.T) {
 			v.Name, v.Served, v.Storage = name, true, i == 0
 			crd.Spec.Versions = append(crd.Spec.Versions, v)
 		}
-		d, report, err := kubeserver.CompileDefinition(context.Background(), crd, engine.Options{})
-		if err != nil || d == nil {
-			t.Fatalf("%v %+v", err, report)
-		}
+		d := compileCRD(t, crd)
 		crd.Status.AcceptedNames = crd.Spec.Names
 		crd.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue}}
 		return publish.NewCRD(d, crd.Status)

@@ -1,7 +1,6 @@
 package tests
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -25,10 +24,7 @@ func TestFieldManagementIsUpstreams(t *testing.T) {
 	scaled, reset := 0, 0
 	for n := range uint64(managed) {
 		crd := discoveredCRD(generate.New("fieldmanagement", 1, n), "stable.example.com", "crontabs")
-		d, report, err := kubeserver.CompileDefinition(context.Background(), crd, engine.Options{})
-		if err != nil || d == nil {
-			t.Fatalf("%v %+v", err, report)
-		}
+		d := compileCRD(t, crd)
 		crd.Status.AcceptedNames = crd.Spec.Names
 		crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
 		crd.Status.StoredVersions = []string{d.StorageVersion()}

@@ -1,7 +1,6 @@
 package tests
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -13,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/kubeserver"
 )
 
@@ -27,10 +25,7 @@ func TestFieldManagerTakesThem(t *testing.T) {
 		"status":{"type":"object","properties":{"size":{"type":"integer"}}}}}}}]}}`), crd); err != nil {
 		t.Fatal(err)
 	}
-	d, report, err := kubeserver.CompileDefinition(context.Background(), crd, engine.Options{})
-	if err != nil || d == nil {
-		t.Fatalf("%v %+v", err, report)
-	}
+	d := compileCRD(t, crd)
 	m, err := kubeserver.FieldManagementOf(d, "v1")
 	if err != nil {
 		t.Fatal(err)
