@@ -9,12 +9,14 @@ import (
 	"strconv"
 	"strings"
 
+	rpcstatus "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/anypb"
 
+	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
@@ -66,6 +68,9 @@ func (o *observer) normalize(m protoreflect.Message) {
 	if packed, ok := m.Interface().(*anypb.Any); ok {
 		o.normalizeDetail(packed)
 		return
+	}
+	if s, ok := m.Interface().(*rpcstatus.Status); ok && !o.positions {
+		s.Message = unplaced(s)
 	}
 	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		switch {
@@ -129,6 +134,23 @@ func (o *observer) normalizeMap(m protoreflect.Map) {
 		}
 		return true
 	})
+}
+
+// unplaced returns the message of a status. That of a document that cannot be parsed names the document if its position
+// in the body of a request is unknown.
+func unplaced(s *rpcstatus.Status) string {
+	for _, packed := range s.GetDetails() {
+		var list crdevalv1.ViolationList
+		if packed.UnmarshalTo(&list) != nil {
+			continue
+		}
+		for _, v := range list.GetViolations() {
+			if v.GetType() == engine.TypeSyntax {
+				return v.GetMessage()
+			}
+		}
+	}
+	return s.GetMessage()
 }
 
 // normalizeDetail normalizes the message in a detail of a status.
