@@ -8,7 +8,6 @@ import (
 
 // TestPressureEnds: freed memory is noticed without further allocations.
 func TestPressureEnds(t *testing.T) {
-	const patience = 5 * time.Minute // only a Pressure that never notices it takes so long
 	ballast := make([]byte, 256<<20) // never written, so it uses no physical memory
 	runtime.GC()
 	p := NewPressure(280 << 20)
@@ -16,10 +15,8 @@ func TestPressureEnds(t *testing.T) {
 		t.Fatal("there is memory")
 	}
 	runtime.KeepAlive(ballast)
-	for begin := time.Now(); p.Short(); time.Sleep(time.Millisecond) {
-		if time.Since(begin) > patience {
-			t.Fatal("memory is still short")
-		}
+	for p.Short() { // the time limit of the test ends a wait for a Pressure that never notices it
+		time.Sleep(time.Millisecond)
 	}
 }
 

@@ -81,7 +81,7 @@ func (o *overloadLog) add(ctx context.Context, err error) {
 	if now.UnixNano() < next || !o.next.CompareAndSwap(next, now.Add(overloadInterval).UnixNano()) {
 		return
 	}
-	o.log.WarnContext(ctx, "calls are rejected for now", "calls", o.calls.Swap(0), "latest", err)
+	o.log.WarnContext(ctx, "calls were rejected, so their clients should retry", "calls", o.calls.Swap(0), "latest", err)
 }
 
 // isOverload reports whether an error has the reason OVERLOADED.

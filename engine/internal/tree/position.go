@@ -92,7 +92,7 @@ func (d *Doc) positionOf(s Source, offset uint32, p Path) Position {
 	}
 	text, x := d.Src[s], &d.index[s]
 	if x.lines == nil {
-		x.lines = jsonLineStarts(text)
+		x.lines = lineFeedStarts(text)
 		x.count(text)
 	}
 	return x.position(text, offset)

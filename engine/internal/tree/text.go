@@ -32,7 +32,7 @@ func (t *Text) Position(offset int) Position {
 	}
 	t.once.Do(func() {
 		if json := skipSpace(t.bytes, 0); json < len(t.bytes) && t.bytes[json] == '{' {
-			t.index.lines = jsonLineStarts(t.bytes)
+			t.index.lines = lineFeedStarts(t.bytes)
 		} else {
 			t.index.lines = lineStarts(t.bytes)
 		}
@@ -59,8 +59,8 @@ func (x *textIndex) position(text []byte, offset uint32) Position {
 	return Position{Line: line, Column: 1 + max(0, before), Offset: int(offset)}
 }
 
-// jsonLineStarts returns the offsets of all lines of a text in JSON, which end with LF only.
-func jsonLineStarts(text []byte) []uint32 {
+// lineFeedStarts returns the offsets of all lines of a text whose lines end with LF only, as all lines of JSON do.
+func lineFeedStarts(text []byte) []uint32 {
 	lines := make([]uint32, 1, 1+bytes.Count(text, []byte{'\n'}))
 	for line := range bytes.Lines(text) {
 		if line[len(line)-1] == '\n' {

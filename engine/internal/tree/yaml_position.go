@@ -264,7 +264,7 @@ func lineStarts(text []byte) []uint32 {
 		start = len(byteOrderMark)
 	}
 	if !hasRareBreaks(text) {
-		lines := jsonLineStarts(text)
+		lines := lineFeedStarts(text)
 		lines[0] = uint32(start)
 		return lines
 	}
